@@ -61,7 +61,7 @@ pub(crate) struct Threads {
 fn engines(config: &Config, workers: usize, is_replay: bool) -> (Vec<Engine>, usize, usize) {
     // An attacker must not know which keys collide, in a replay neither.
     let seed = RandomState::new().hash_one(0);
-    let limits = config.engine.engine(seed, !is_replay);
+    let limits = config.engine.engine(&config.quality, seed, !is_replay);
     let (calls, streams) = (limits.max_calls, limits.max_streams);
     let engines = match workers {
         1 => vec![Engine::new(limits)],

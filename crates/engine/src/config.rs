@@ -1,6 +1,7 @@
 //! What the engine is told at its start.
 
 use ringtap_model::Nanos;
+use ringtap_quality::Receivers;
 
 /// Ceilings, limits and choices. Every table of the engine has its ceiling here.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct Config {
     pub seed: u64,
     /// Measure silence and clipping of G.711 (reads the payload).
     pub measure_sound: bool,
+    /// Which receivers conceal loss where the codec leaves it to them.
+    pub receivers: Receivers,
     /// Touch every page of the tables of streams at the start, so that no packet waits for one: for live
     /// captures, which then hold the memory of `max_streams` from the beginning.
     pub prefault: bool,
@@ -82,6 +85,7 @@ impl Default for Config {
             provisional_limit: Nanos::from_secs(10),
             seed: 0x7269_6e67_7461_7000,
             measure_sound: true,
+            receivers: Receivers::default(),
             prefault: false,
         }
     }

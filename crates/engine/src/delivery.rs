@@ -1,6 +1,7 @@
 //! Records: a call's with those of its streams, a stream's without a call.
 
 use ringtap_model::{Call, Dtmf, DtmfSource, Id, Nanos, Stream};
+use ringtap_quality::Receivers;
 
 use crate::context::{Context, SipVerdict};
 use crate::engine::{Engine, context};
@@ -9,7 +10,7 @@ use crate::sink::{Sink, StreamEnd};
 use crate::table::timers::TimerOwner;
 use crate::tracker::Tracker;
 use crate::trackers::calls::interrupt;
-use crate::update::{CallRef, EndedCall};
+use crate::update::{CallRef, EndedCall, Side};
 
 impl<X: Tracker> Engine<X> {
     /// Serves what the call tracker asked for.
@@ -64,7 +65,7 @@ impl<X: Tracker> Engine<X> {
         figures: Vec<EndedStream>,
         sink: &mut S,
     ) {
-        let (record, streams) = complete(ended, figures);
+        let (record, streams) = complete(ended, figures, &self.receivers);
         if X::WANTS.calls {
             self.trackers.added.call_ended(&record, &streams);
         }
@@ -83,7 +84,7 @@ impl<X: Tracker> Engine<X> {
             self.streams.counts.unconfirmed += figures.packets();
         } else {
             let (serial, recorded) = (figures.serial, figures.recorded);
-            sink.stream(StreamEnd { serial, record: figures.record(None), recorded });
+            sink.stream(StreamEnd { serial, record: figures.record(None, &self.receivers), recorded });
         }
     }
 
@@ -92,7 +93,7 @@ impl<X: Tracker> Engine<X> {
         let ended = self.trackers.calls.snapshot(id, self.drops())?;
         let mut figures = ended.media.map_or_else(Vec::new, |call| self.streams.figures_of(call));
         figures.iter_mut().for_each(|figures| self.trackers.describe_stream(figures));
-        let (record, streams) = complete(ended, figures);
+        let (record, streams) = complete(ended, figures, &self.receivers);
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
 
@@ -120,13 +121,24 @@ impl<X: Tracker> Engine<X> {
 }
 
 /// A call's record with those of its streams.
-fn complete(ended: EndedCall, mut figures: Vec<EndedStream>) -> (Call, Vec<StreamEnd>) {
-    let EndedCall { record: mut call, rtt, silent_since, .. } = ended;
+fn complete(
+    ended: EndedCall,
+    mut figures: Vec<EndedStream>,
+    receivers: &Receivers,
+) -> (Call, Vec<StreamEnd>) {
+    let EndedCall { record: mut call, rtt, encrypted, silent_since, .. } = ended;
     // Usually sorted already: then nothing is moved.
     if !figures.is_sorted_by_key(|figures| figures.serial) {
         figures.sort_by_key(|figures| figures.serial);
     }
-    let context = StreamContext { call_id: &call.call_id, call: call.id, rtt };
+    let context = StreamContext {
+        call_id: &call.call_id,
+        call: call.id,
+        rtt,
+        agents: [call.user_agent_caller.as_deref(), call.user_agent_callee.as_deref()],
+        encrypted,
+        round_trips: [Side::Caller, Side::Callee].map(|side| round_trip_from(side, &figures)),
+    };
     let mut streams = Vec::with_capacity(figures.len());
     for figures in figures {
         let digits = figures.digits.iter().filter_map(|digit| {
@@ -134,7 +146,7 @@ fn complete(ended: EndedCall, mut figures: Vec<EndedStream>) -> (Call, Vec<Strea
         });
         call.dtmf.extend(digits);
         let (serial, recorded) = (figures.serial, figures.recorded);
-        streams.push(StreamEnd { serial, record: figures.record(Some(&context)), recorded });
+        streams.push(StreamEnd { serial, record: figures.record(Some(&context), receivers), recorded });
     }
     // A call that goes on over a restart has those of the last run already.
     call.streams.extend(streams.iter().map(|stream| stream.record.id));
@@ -149,6 +161,11 @@ fn complete(ended: EndedCall, mut figures: Vec<EndedStream>) -> (Call, Vec<Strea
         interrupt(&mut call, since);
     }
     (call, streams)
+}
+
+/// The round trip from here to the receiver of the first stream from that side of which RTCP shows one.
+fn round_trip_from(side: Side, figures: &[EndedStream]) -> Option<Nanos> {
+    figures.iter().filter(|figures| figures.side() == Some(side)).find_map(EndedStream::round_trip)
 }
 
 /// RFC 4733 section 3.2, table 3.

@@ -1,6 +1,7 @@
 //! Frames in, records out.
 
 use ringtap_model::{Call, Frame, Id, Nanos, Stream};
+use ringtap_quality::Receivers;
 
 use crate::config::Config;
 use crate::context::{CallRequests, Context, Hop, SipVerdict};
@@ -40,6 +41,8 @@ pub struct Engine<X = ()> {
     pub(crate) requests: CallRequests,
     /// Its part in a team, if it works in one.
     pub(crate) member: Option<Box<Member>>,
+    /// Which receivers conceal loss.
+    pub(crate) receivers: Receivers,
     /// Packets dropped before this engine, a running total.
     pub(crate) external_drops: u64,
     fired: Vec<Timer>,
@@ -113,6 +116,7 @@ impl<X: Tracker> Engine<X> {
             member: links.map(|links| Box::new(Member::new(links))),
             external_drops: 0,
             fired: Vec::with_capacity(config.timers()),
+            receivers: config.receivers,
             hasher,
             prefetched: None,
         }

@@ -94,6 +94,8 @@ pub(crate) struct EndedCall {
     pub(crate) rtt: Option<Nanos>,
     /// Key of its streams; None when it announced no media.
     pub(crate) media: Option<CallRef>,
+    /// Its media were announced as encrypted.
+    pub(crate) encrypted: bool,
     /// A call of the last run, with no message since: when that run ended.
     pub(crate) silent_since: Option<Nanos>,
 }

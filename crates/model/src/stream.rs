@@ -189,8 +189,17 @@ record! {
         pub rtcp_cname: Option<String>,
         /// MOS-LQ of G.107 (G.107.1 wideband, G.107.2 fullband) after the adaptive jitter buffer.
         pub mos: Option<f64>,
-        /// The transmission rating R behind that MOS.
+        /// The transmission rating R behind that MOS, as equation B-4 of G.107 takes it: 0 to 100 (wideband
+        /// ratings over 1.29, fullband ones over 1.48).
         pub r_factor: Option<f64>,
+        /// What that MOS assumes, as pairs of name and value: `model`, `codec` and its rate in kbit/s, its
+        /// factors `ie` and `bpl`, `concealment` of loss (by `codec`, by `receiver` or `none`), whether the
+        /// `factors` are `published`, `derived` or of a `stand-in`, and `payload=encrypted`. Echo is taken as
+        /// cancelled.
+        pub mos_basis: Option<String>,
+        /// Conversational quality: the same with the one-way delay of coding, adaptive buffer and network;
+        /// null where RTCP shows no round trip to the receiver.
+        pub mos_cq: Option<f64>,
         /// MOS-LQ after a fixed 50 ms jitter buffer.
         pub mos_fixed50: Option<f64>,
         /// MOS-LQ after a fixed 200 ms jitter buffer.
@@ -271,6 +280,8 @@ impl Stream {
             rtcp_cname: None,
             mos: None,
             r_factor: None,
+            mos_basis: None,
+            mos_cq: None,
             mos_fixed50: None,
             mos_fixed200: None,
             mos_adaptive500: None,

@@ -4,13 +4,16 @@
 //! edition. ITU-T calls them provisional planning values: they are for planning networks, not for measuring a
 //! call. If G.113 has no value, the row names the substitute ([`Basis`] and `source`); a codec without a
 //! defensible value is not in the table and has no MOS (Speex, iSAC, SILK, BroadVoice, video).
+//!
+//! G.711, G.722 and L16 leave it to the receiver to conceal loss. Nearly every telephone and gateway does, so
+//! the table has their factors with concealment; [`CodecProfile::without_concealment`] gives the others.
 
 mod profile;
 mod table;
 
 use ringtap_model::Hz;
 
-pub use profile::{Basis, CodecProfile};
+pub use profile::{Basis, CodecProfile, Concealment};
 
 /// The codec of that SDP name (letter case does not matter, common spellings are known) in its usual mode.
 ///
@@ -44,9 +47,21 @@ pub fn all() -> &'static [CodecProfile] {
     table::PROFILES
 }
 
+impl CodecProfile {
+    /// The same mode at a receiver that does not conceal loss. It differs only where concealment is left to
+    /// the receiver: G.711, G.722, L16.
+    pub fn without_concealment(&'static self) -> &'static Self {
+        let same =
+            |other: &&Self| other.name == self.name && other.clocks == self.clocks && other.kbps == self.kbps;
+        table::UNCONCEALED.iter().find(same).unwrap_or(self)
+    }
+}
+
 /// Spellings seen in the field for the names that RFC 3551 and its successors register.
 fn canonical(name: &str) -> &str {
-    const SPELLINGS: [(&str, &str); 24] = [
+    const SPELLINGS: [(&str, &str); 26] = [
+        ("PCMU+PLC", "PCMU"),
+        ("PCMA+PLC", "PCMA"),
         ("G711U", "PCMU"),
         ("G711A", "PCMA"),
         ("G.711U", "PCMU"),
@@ -84,7 +99,7 @@ mod tests {
     #[test]
     fn by_name_and_clock() {
         let of = |name: &str, clock: u32| lookup(name, Some(Hz(clock)));
-        assert_eq!(of("pcmu", 8000).map(|p| (p.ie, p.bpl)), Some((0.0, 4.3)));
+        assert_eq!(of("pcmu", 8000).map(|p| (p.ie, p.bpl)), Some((0.0, 25.1)));
         assert_eq!(of("PCMA+PLC", 8000).map(|p| (p.ie, p.bpl)), Some((0.0, 25.1)));
         assert_eq!(of("g729a", 8000).map(|p| (p.ie, p.bpl)), Some((11.0, 19.0)));
         assert_eq!(of("Opus", 48000).map(|p| p.model), Some(Model::Fullband));
@@ -105,6 +120,29 @@ mod tests {
         assert_eq!(ie("EVS", 9.9), Some(22.7));
         assert_eq!(ie("EVS", f64::NAN), lookup("EVS", None).map(|p| p.ie));
         assert_eq!(ie("G722", f64::INFINITY), Some(13.0));
+    }
+
+    /// G.711 with and without concealment: G.113 (11/2007) table I.3. What the codec conceals itself, no
+    /// receiver can leave out.
+    #[test]
+    fn concealment_is_the_receivers_affair_for_g711_g722_and_l16() {
+        for (name, clock, concealed, plain) in [
+            ("PCMU", 8_000, 25.1, 4.3),
+            ("PCMA", 8_000, 25.1, 4.3),
+            ("G722", 8_000, 25.1, 4.3),
+            ("L16", 48_000, 25.1, 4.3),
+            ("G729", 8_000, 19.0, 19.0),
+            ("G726-32", 8_000, 4.3, 4.3),
+        ] {
+            let profile = lookup(name, Some(Hz(clock))).unwrap();
+            let without = profile.without_concealment();
+            assert_eq!((profile.bpl, without.bpl, without.ie), (concealed, plain, profile.ie), "{name}");
+        }
+        for p in all() {
+            let without = p.without_concealment();
+            assert_eq!(p.concealment == Concealment::Receiver, without != p, "{p:?}");
+            assert_eq!(without.without_concealment(), without);
+        }
     }
 
     #[test]

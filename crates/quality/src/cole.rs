@@ -42,7 +42,7 @@ pub struct ColeRating {
 /// The fit for a codec; `None` if the paper has none.
 pub fn fit(codec: &CodecProfile) -> Option<Fit> {
     match codec.name {
-        "PCMU" | "PCMA" | "PCMU+PLC" | "PCMA+PLC" => Some(G711),
+        "PCMU" | "PCMA" => Some(G711),
         "G729" => Some(G729A),
         _ => None,
     }

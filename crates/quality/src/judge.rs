@@ -78,6 +78,8 @@ pub struct Judgement {
     pub r: f64,
     /// Transmission rating without delay: the basis of `mos_lq`.
     pub r_lq: f64,
+    /// The same as equation B-4 of G.107 takes it for `mos_lq`: from 0 to 100, whatever the model.
+    pub r_factor: f64,
     /// Listening quality.
     pub mos_lq: f64,
     /// Conversational quality.
@@ -100,7 +102,8 @@ pub fn judge(codec: &CodecProfile, packets: LossCounts, path: PathDelay) -> Judg
     let rating = rate(codec, ppl, burst_r, delay_ms);
     let mos_cole = cole::fit(codec).map(|fit| cole::rate(fit, delay_ms, ppl / 100.0).mos);
     let Rating { r, r_lq, mos_lq, mos_cq, .. } = rating;
-    Judgement { r, r_lq, mos_lq, mos_cq, mos_cole, ppl, burst_r, delay_ms, rating }
+    let r_factor = crate::bounded(codec.model.scaled(r_lq), 0.0, 0.0, 100.0);
+    Judgement { r, r_lq, r_factor, mos_lq, mos_cq, mos_cole, ppl, burst_r, delay_ms, rating }
 }
 
 /// The listening quality of [`judge`] alone. It does not depend on delay and costs a fraction of the work.
@@ -159,6 +162,23 @@ mod tests {
         assert!((judgement.r - 93.2).abs() < 0.05);
         assert!((judgement.mos_lq - 4.41).abs() < 0.005);
         assert_eq!(judgement.rating.idd, 0.0);
+    }
+
+    /// The R of a record gives the MOS beside it by equation B-4, in every model, and stays within 0 to 100.
+    #[test]
+    fn the_r_factor_is_the_r_behind_the_mos() {
+        let late = PathDelay { rtt: Some(Nanos::from_millis(900)), ..PATH };
+        for profile in crate::codec::all() {
+            for profile in [profile, profile.without_concealment()] {
+                for lost in [0, 1, 10, 100, 300, 999] {
+                    let counts = LossCounts { expected: 1000, lost, discarded: 0, bursts: lost.div_ceil(8) };
+                    let judged = judge(profile, counts, late);
+                    assert!((0.0..=100.0).contains(&judged.r_factor), "{profile:?} {judged:?}");
+                    let mos = crate::rating::mos_from_r(Model::Narrowband, judged.r_factor);
+                    assert!((mos - judged.mos_lq).abs() < 1e-9, "{profile:?} {judged:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -30,10 +30,13 @@
 //! | [`cole`] | the simplified E-model of Cole and Rosenbluth |
 //! | [`burst`] | burst ratio of packet loss |
 //! | [`jitterbuffer`] | three jitter buffers simulated from a histogram |
+//! | [`receivers`] | which receivers do not conceal loss |
+//! | [`basis`] | [`MosBasis`], what a MOS assumes, as records and people have it |
 //! | [`judge`](mod@judge) | the rating of an interval or a stream, from all of the above |
 //! | [`kpi`] | ASR, NER and related indicators from counts of final codes |
 #![forbid(unsafe_code)]
 
+pub mod basis;
 pub mod burst;
 pub mod codec;
 pub mod cole;
@@ -43,11 +46,14 @@ pub mod jitterbuffer;
 pub mod judge;
 pub mod kpi;
 pub mod rating;
+pub mod receivers;
 pub mod wideband;
 
+pub use basis::MosBasis;
 pub use codec::CodecProfile;
 pub use judge::{Judgement, LossCounts, PathDelay, judge};
 pub use rating::{Class, Model, Rating};
+pub use receivers::{Receiver, Receivers};
 
 /// `value` clamped to the limits; `default` for NaN.
 pub(crate) fn bounded(value: f64, default: f64, min: f64, max: f64) -> f64 {

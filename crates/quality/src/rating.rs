@@ -30,6 +30,15 @@ impl Model {
         }
     }
 
+    /// The same without its publisher.
+    pub const fn short_name(self) -> &'static str {
+        match self {
+            Self::Narrowband => "G.107",
+            Self::Wideband => "G.107.1",
+            Self::Fullband => "G.107.2",
+        }
+    }
+
     /// The name shown to people.
     pub const fn name(self) -> &'static str {
         match self {

@@ -12,10 +12,10 @@ import sys
 
 # name, clock, kbit/s -> model, Ie, Bpl (G.113; stand-ins where G.113 has none, as the Rust table documents)
 CODECS = """
-PCMU 8000 64 nb 0 4.3
-PCMA 8000 64 nb 0 4.3
-PCMU+PLC 8000 64 nb 0 25.1
-PCMA+PLC 8000 64 nb 0 25.1
+PCMU 8000 64 nb 0 25.1
+PCMA 8000 64 nb 0 25.1
+PCMU/no-plc 8000 64 nb 0 4.3
+PCMA/no-plc 8000 64 nb 0 4.3
 G729 8000 8 nb 11 19
 G723 8000 6.3 nb 15 16.1
 G723 8000 5.3 nb 19 16.1
@@ -31,13 +31,20 @@ iLBC 8000 15.2 nb 11 19
 AMR 8000 12.2 nb 5 10
 AMR 8000 7.4 nb 10 10
 AMR 8000 4.75 nb 19 10
-L16 8000 128 nb 0 4.3
-L16 16000 256 wb 0 4.3
-L16 48000 768 fb 0 4.3
-G722 8000 64 wb 13 4.3
-G722 16000 64 wb 13 4.3
-G722 8000 56 wb 20 4.3
-G722 8000 48 wb 31 4.3
+L16 8000 128 nb 0 25.1
+L16/no-plc 8000 128 nb 0 4.3
+L16 16000 256 wb 0 25.1
+L16/no-plc 16000 256 wb 0 4.3
+L16 48000 768 fb 0 25.1
+L16/no-plc 48000 768 fb 0 4.3
+G722 8000 64 wb 13 25.1
+G722/no-plc 8000 64 wb 13 4.3
+G722 16000 64 wb 13 25.1
+G722/no-plc 16000 64 wb 13 4.3
+G722 8000 56 wb 20 25.1
+G722/no-plc 8000 56 wb 20 4.3
+G722 8000 48 wb 31 25.1
+G722/no-plc 8000 48 wb 31 4.3
 G7221 16000 32 wb 13 4.3
 G7221 16000 24 wb 19 4.3
 AMR-WB 16000 6.6 wb 41 4.3

@@ -40,7 +40,12 @@ fn compare(point: &Value, rating: &Rating) {
 
 fn codec_point(point: &Value) {
     let (name, clock) = (point["codec"].as_str().unwrap(), number(point, "clock") as u32);
-    let profile = codec::lookup_rate(name, Some(Hz(clock)), number(point, "kbps")).unwrap();
+    let unconcealed = name.strip_suffix("/no-plc");
+    let mut profile =
+        codec::lookup_rate(unconcealed.unwrap_or(name), Some(Hz(clock)), number(point, "kbps")).unwrap();
+    if unconcealed.is_some() {
+        profile = profile.without_concealment();
+    }
     let rating = judge::rate(profile, number(point, "ppl"), number(point, "burst"), number(point, "ta"));
     compare(point, &rating);
 }

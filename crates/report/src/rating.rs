@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use ringtap_quality::codec::Concealment;
 use ringtap_quality::cole::ColeRating;
 use ringtap_quality::{Class, CodecProfile, Model, Rating};
 use serde::ser::SerializeMap;
@@ -22,6 +23,25 @@ pub struct ModelInput {
     pub burst_ratio: f64,
     /// One-way delay in milliseconds.
     pub delay: f64,
+    /// Talker echo loudness rating in dB; None if echo is taken as cancelled.
+    pub echo_loss: Option<f64>,
+}
+
+impl ModelInput {
+    fn echo(&self) -> String {
+        self.echo_loss.map_or_else(
+            || "echo is taken as cancelled: `--echo-loss` rates talker echo".to_owned(),
+            |loss| format!("talker echo at TELR {loss} dB, delayed by {} ms each way", self.delay),
+        )
+    }
+
+    fn concealment(&self) -> &'static str {
+        match self.codec.concealment {
+            Concealment::Codec => "loss is concealed by the codec",
+            Concealment::Receiver => "the receiver is taken to conceal loss: `--no-plc` if it does not",
+            Concealment::Missing => "loss is taken as not concealed",
+        }
+    }
 }
 
 /// One term of the result.
@@ -139,13 +159,17 @@ const COLUMNS: &[Column] =
 
 /// Writes the result as text for a terminal.
 pub fn write(out: &mut dyn Write, result: &ModelResult, width: usize, colour: bool) -> io::Result<()> {
-    let ModelInput { codec, loss, burst_ratio, delay } = result.input;
+    let ModelInput { codec, loss, burst_ratio, delay, .. } = result.input;
     let layout = Layout { indent: 0, name: 9, width, colour };
     let mut line = |name: &str, value: &str| layout.line(out, name, value, Style::Plain);
     line("Model", &format!("{}: {}", result.model, result.equation))?;
     line("Codec", &format!("{} at {} kbit/s: Ie {}, Bpl {}", codec.name, codec.kbps, codec.ie, codec.bpl))?;
     line("", codec.source)?;
     line("Given", &format!("loss {loss} %, burst ratio {burst_ratio}, one-way delay {delay} ms"))?;
+    if result.mos_lq.is_some() {
+        line("Assumed", result.input.concealment())?;
+        line("", &result.input.echo())?;
+    }
     writeln!(out)?;
     let row = |term: &Term| {
         let mos = term.key.starts_with("mos");
@@ -162,7 +186,7 @@ pub fn write(out: &mut dyn Write, result: &ModelResult, width: usize, colour: bo
 
 impl Serialize for ModelResult {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let ModelInput { codec, loss, burst_ratio, delay } = self.input;
+        let ModelInput { codec, loss, burst_ratio, delay, echo_loss } = self.input;
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("model", self.model)?;
         map.serialize_entry("codec", codec.name)?;
@@ -173,6 +197,9 @@ impl Serialize for ModelResult {
         map.serialize_entry("loss_pct", &loss)?;
         map.serialize_entry("burst_ratio", &burst_ratio)?;
         map.serialize_entry("delay_ms", &delay)?;
+        map.serialize_entry("echo_loss_db", &echo_loss)?;
+        map.serialize_entry("concealment", codec.concealment.name())?;
+        map.serialize_entry("codec_factors", codec.basis.name())?;
         for term in &self.terms {
             map.serialize_entry(term.key, &term.value)?;
         }

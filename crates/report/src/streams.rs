@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use ringtap_model::{Endpoint, Interval, Nanos, Stream};
+use ringtap_quality::MosBasis;
 
 use crate::calls::{arrow, figure, loss_pct, loss_style, percent};
 use crate::fields::Layout;
@@ -178,6 +179,13 @@ fn figures(stream: &Stream) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
+    if let Some(cq) = stream.mos_cq {
+        lines.push(("MOS-CQ", format!("{cq:.2} in conversation, with the delay that RTCP shows")));
+    }
+    if let Some(basis) = &stream.mos_basis {
+        let words = basis.parse::<MosBasis>().map(|basis| basis.words().join("; "));
+        lines.push(("Assumed", words.unwrap_or_else(|_| basis.clone())));
+    }
     if let (Some(silence), Some(clipped)) = (stream.silence_pct, stream.clipped_pct) {
         lines.push(("Sound", format!("{silence:.1} % silence, {clipped:.2} % clipped")));
     }

@@ -12,10 +12,11 @@ use anyhow::{anyhow, bail};
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::{Capture, Damage, Merge};
-use ringtap_engine::{Counters, Engine};
+use ringtap_engine::{Config, Counters, Engine};
 pub(crate) use ringtap_export::find::Listener;
 use ringtap_model::{Frame, Nanos};
 
+use crate::assumed::Assumed;
 use crate::engine_config::engine_config;
 use crate::exit::{self, Exit};
 use crate::interrupt;
@@ -52,6 +53,8 @@ pub(crate) struct Unpacking {
 #[derive(Debug)]
 pub(crate) struct Input {
     captures: Vec<Capture>,
+    /// How voice is rated.
+    assumed: Assumed,
     /// Ctrl-C interrupted standard input; what had arrived by then is available.
     cut_short: bool,
 }
@@ -121,7 +124,8 @@ impl Input {
         loop {
             match receiver.recv_timeout(Duration::from_millis(50)) {
                 Ok(captures) => {
-                    return Ok(Self { captures: captures?, cut_short: piped && interrupt::asked() });
+                    let cut_short = piped && interrupt::asked();
+                    return Ok(Self { captures: captures?, assumed: Assumed::default(), cut_short });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(anyhow!(
@@ -136,6 +140,15 @@ impl Input {
                 Err(RecvTimeoutError::Timeout) => {}
             }
         }
+    }
+
+    /// Rates voice under these assumptions.
+    pub(crate) fn assuming(self, assumed: Assumed) -> Self {
+        Self { assumed, ..self }
+    }
+
+    fn config(&self) -> Config {
+        Config { receivers: self.assumed.receivers(), ..engine_config() }
     }
 
     /// Size of the input in bytes.
@@ -163,7 +176,7 @@ impl Input {
     /// Passes all frames to a new engine and closes it. Two passes over the same input give the same calls
     /// and serials.
     pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
-        let mut engine = Engine::new(engine_config());
+        let mut engine = Engine::new(self.config());
         let mut frames = self.frames();
         let end = self.feed(&mut frames, sink, bar, |batch, sink| {
             engine.batch(batch, sink);
@@ -187,7 +200,7 @@ impl Input {
     ) -> anyhow::Result<Pass> {
         let mut frames = self.frames();
         let (end, counters) = thread::scope(|scope| {
-            let mut team = Team::start(workers, scope);
+            let mut team = Team::start(&self.config(), workers, scope);
             let end = self.feed(&mut frames, sink, bar, |batch, sink| team.batch(batch, sink))?;
             anyhow::Ok((end, team.close(sink)?))
         })?;

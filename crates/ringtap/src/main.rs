@@ -15,6 +15,7 @@
 #![forbid(unsafe_code)]
 
 mod anonymous;
+mod assumed;
 mod cli;
 mod commands;
 mod distant;

@@ -14,7 +14,7 @@ use crate::Error;
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 
 /// The migrations in order; the version of a file is the number of those it has.
-pub(crate) const MIGRATIONS: [&str; 5] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+pub(crate) const MIGRATIONS: [&str; 6] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
 
 /// The version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -149,6 +149,12 @@ ALTER TABLE streams ADD COLUMN rtcp_cname TEXT;
 
 /// Calls that went on over a restart.
 const VERSION_5: &str = "ALTER TABLE calls ADD COLUMN unmonitored_ms REAL;";
+
+/// What a MOS assumes, and conversational quality.
+const VERSION_6: &str = "
+ALTER TABLE streams ADD COLUMN mos_basis TEXT;
+ALTER TABLE streams ADD COLUMN mos_cq REAL;
+";
 
 #[cfg(test)]
 mod tests {

@@ -163,6 +163,10 @@ pub fn stream() -> Stream {
         rtcp_cname: Some("pbx@example.com".to_owned()),
         mos: Some(4.2),
         r_factor: Some(84.1),
+        mos_basis: Some(
+            "model=G.107 codec=PCMA/64 ie=0 bpl=25.1 concealment=receiver factors=published".into(),
+        ),
+        mos_cq: Some(4.1),
         mos_fixed50: Some(4.1),
         mos_fixed200: Some(4.3),
         mos_adaptive500: Some(4.2),

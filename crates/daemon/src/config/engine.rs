@@ -4,6 +4,7 @@ use ringtap_capture::host;
 use ringtap_engine as engine;
 
 use super::key::{Bounds, DAY, KIB, MIB, SECOND, section};
+use super::quality::Quality;
 use super::values::{Size, Span};
 
 /// What the 32-bit indices of the engine's tables hold, with room to spare.
@@ -69,7 +70,7 @@ section! {
 
 impl Limits {
     /// The engine's configuration, with the seed of its hashes, and whether its memory is allocated at once.
-    pub(crate) fn engine(&self, seed: u64, prefault: bool) -> engine::Config {
+    pub(crate) fn engine(&self, quality: &Quality, seed: u64, prefault: bool) -> engine::Config {
         engine::Config {
             max_calls: self.max_calls,
             max_streams: self.max_streams,
@@ -89,6 +90,7 @@ impl Limits {
             stream_idle: self.stream_idle.0,
             provisional_limit: self.provisional_limit.0,
             measure_sound: self.measure_sound,
+            receivers: quality.receivers(),
             seed,
             prefault,
         }

@@ -12,6 +12,7 @@ mod keep_rule;
 pub(crate) mod key;
 mod page;
 mod process;
+mod quality;
 mod retention;
 mod rules;
 mod spool;
@@ -35,6 +36,7 @@ pub use page::default_file;
 pub(crate) use page::held;
 pub(crate) use process::MetricsFiles;
 use process::{Log, Metrics, Process};
+use quality::Quality;
 pub(crate) use retention::Retention;
 pub(crate) use spool::{KeyFiles, Secrets, Spool};
 use store::{Journal, Store};
@@ -82,6 +84,7 @@ macro_rules! sections {
 sections! {
     capture: Capture,
     engine: Limits,
+    quality: Quality,
     store: Store,
     journal: Journal,
     spool: Spool,

@@ -21,13 +21,16 @@ fn a_short_file_has_defaults_for_the_rest() {
 fn values() {
     let text = "[capture]\nfiles = [\"a.pcap\"]\nspeed = \"max\"\nring = \"128MiB\"\nbusy_poll = \"50us\"\n\
                 [engine]\nidle_limit = \"2h\"\nmax_stream_bytes = 65536\n\
+                [quality]\nconcealment = true\nno_concealment = [\"192.0.2.0/24\", \"ua:Foo*\"]\n\
                 [store]\nretain = \"90d\"\n[metrics]\nlisten = \"\"\n[log]\nlevel = \"debug\"\n";
     let config = Config::parse(text).unwrap();
     assert_eq!(config.capture.speed, Speed::Max);
     assert_eq!(config.capture.ring, Size(128 << 20));
     assert_eq!(config.capture.busy_poll, Span(Nanos::from_micros(50)));
-    assert_eq!(config.engine.engine(1, false).idle_limit, Nanos::from_secs(7_200));
-    assert_eq!(config.engine.engine(1, false).max_stream_bytes, 65_536);
+    assert_eq!(config.engine.engine(&config.quality, 1, false).idle_limit, Nanos::from_secs(7_200));
+    assert_eq!(config.engine.engine(&config.quality, 1, false).max_stream_bytes, 65_536);
+    let receivers = config.engine.engine(&config.quality, 1, false).receivers;
+    assert!(receivers.conceal && receivers.exceptions.len() == 2);
     assert_eq!(config.store.retain, Span(Nanos::from_secs(90 * 86_400)));
     assert_eq!((config.metrics.listen, config.log.level), (ListenAddress(None), LogLevel::Debug));
 }
@@ -38,6 +41,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
         "",
         "x.toml: [capture] interfaces: no interface and no file is set: set at least one, such as \
          [\"eth0\"]",
+    ),
+    (
+        "[capture]\ninterfaces = [\"eth0\"]\n[quality]\nno_concealment = [\"ua:*\"]\n",
+        "x.toml:4: [quality] no_concealment: [\"ua:*\"] is not a list of addresses, networks and \
+         User-Agents, such as [\"192.0.2.0/24\", \"ua:Foo*\"]",
     ),
     (
         "[capture]\ninterfaces = []\n",
@@ -77,8 +85,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     ),
     (
         "wombat = 1\n",
-        "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [store], \
-         [journal], [spool], [retention], [metrics], [log], [process]",
+        "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [quality], \
+         [store], [journal], [spool], [retention], [metrics], [log], [process]",
     ),
     (
         "capture = 1\n",

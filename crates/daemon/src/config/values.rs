@@ -4,6 +4,7 @@ use std::fmt;
 use std::net::SocketAddr;
 
 use ringtap_model::Nanos;
+use ringtap_quality::Receiver;
 use ringtap_spool::SpaceThreshold;
 use ringtap_spool::rules::{CallShare, Network, RecordingScope};
 use serde::de::Error;
@@ -163,6 +164,10 @@ choice! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NetworkPrefix(pub(crate) Network);
 
+/// Receivers of media: `"192.0.2.0/24"`, `"ua:Foo*"`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct MediaReceiver(pub(crate) Receiver);
+
 /// A share of all calls: `"1%"`, or 0.01.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CallSharePercent(pub(crate) CallShare);
@@ -256,6 +261,12 @@ impl<'de> Deserialize<'de> for NetworkPrefix {
     }
 }
 
+impl<'de> Deserialize<'de> for MediaReceiver {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map(Self).map_err(D::Error::custom)
+    }
+}
+
 impl<'de> Deserialize<'de> for CallSharePercent {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = match NumberOrText::deserialize(deserializer)? {
@@ -337,6 +348,8 @@ const FREE: &str = "a share such as \"5%\", or a size such as \"20GiB\"";
 const FIELD: &str = "a header field and its value, such as \"X-Recording: off\", or \"\" for none";
 const SPEED: &str = "\"max\" or a number above 0, such as 1 for the speed of the capture";
 const LISTEN: &str = "an address and a port, such as \"127.0.0.1:9464\", or \"\" for none";
+const RECEIVERS: &str =
+    "a list of addresses, networks and User-Agents, such as [\"192.0.2.0/24\", \"ua:Foo*\"]";
 const NETWORKS: &str = "a list of networks, such as [\"192.0.2.0/24\", \"2001:db8::1\"]";
 const SHARE: &str = "a share from 0% to 100%, such as \"1%\"";
 
@@ -390,6 +403,7 @@ key_values! {
         quoted(&listen.0.map(|address| address.to_string()).unwrap_or_default())
     };
     Vec<NetworkPrefix>: NETWORKS, |networks| list(networks, |network| quoted(&network.0.to_string()));
+    Vec<MediaReceiver>: RECEIVERS, |receivers| list(receivers, |one| quoted(&one.0.to_string()));
     CallSharePercent: SHARE, |share| quoted(&share.0.to_string());
 }
 

@@ -2,7 +2,7 @@
 
 use ringtap_model::{Endpoint, Hz, Id, Interval, Nanos, RttSource, Stream};
 use ringtap_quality::judge::{LossCounts, PathDelay, judge, listening};
-use ringtap_quality::{CodecProfile, burst, codec, jitterbuffer};
+use ringtap_quality::{CodecProfile, MosBasis, Receivers, burst, codec, jitterbuffer};
 
 use super::details::Digit;
 use super::far_end::FarEnd;
@@ -21,6 +21,12 @@ pub(crate) struct StreamContext<'a> {
     pub(crate) call: Id,
     /// Round trip that the call's signalling showed.
     pub(crate) rtt: Option<Nanos>,
+    /// User-Agents of caller and callee.
+    pub(crate) agents: [Option<&'a str>; 2],
+    /// Its media are encrypted.
+    pub(crate) encrypted: bool,
+    /// Round trips that RTCP showed from here to the receivers of the caller's and of the callee's media.
+    pub(crate) round_trips: [Option<Nanos>; 2],
 }
 
 /// A stream that has ended, with all that its record tells: it needs no table any more.
@@ -104,8 +110,18 @@ impl EndedStream {
         u64::from(self.flow.packets())
     }
 
+    /// The side that sent it.
+    pub(crate) fn side(&self) -> Option<Side> {
+        self.side
+    }
+
+    /// From here to its receiver and back, by RTCP: the mean.
+    pub(crate) fn round_trip(&self) -> Option<Nanos> {
+        self.far_end.as_ref().and_then(|far| far.round_trip_mean())
+    }
+
     /// Makes the record.
-    pub(crate) fn record(mut self, context: Option<&StreamContext<'_>>) -> Stream {
+    pub(crate) fn record(mut self, context: Option<&StreamContext<'_>>, receivers: &Receivers) -> Stream {
         let id = self.id(context);
         let codec = self.codec.take();
         let codec = codec.as_ref();
@@ -114,7 +130,7 @@ impl EndedStream {
         let clock = codec.map(|codec| codec.clock);
         let ptime = clock.filter(|_| flow.step > 0).map(|clock| Nanos(ticks_to_nanos(flow.step, clock)));
         let lost = u64::from(numbering.lost());
-        let rating = self.rate(codec, ptime);
+        let rating = self.rate(codec, ptime, (context, receivers));
         let packets = u64::from(numbering.packets);
         let iat = Spread::of_intervals(flow, packets.saturating_sub(1));
         let size = Spread::new(flow.size_sum as f64, flow.size_squares, packets);
@@ -173,6 +189,8 @@ impl EndedStream {
             rtcp_cname: far.cname,
             mos: rating.adaptive500,
             r_factor: rating.r,
+            mos_basis: rating.basis.map(|basis| basis.to_string()),
+            mos_cq: rating.cq,
             mos_fixed50: rating.fixed50,
             mos_fixed200: rating.fixed200,
             mos_adaptive500: rating.adaptive500,
@@ -190,18 +208,31 @@ impl EndedStream {
     }
 
     /// How the stream sounded.
-    fn rate(&self, codec: Option<&Codec>, ptime: Option<Nanos>) -> StreamRating {
+    fn rate(
+        &self,
+        codec: Option<&Codec>,
+        ptime: Option<Nanos>,
+        (context, receivers): (Option<&StreamContext<'_>>, &Receivers),
+    ) -> StreamRating {
         let numbering = &self.flow.numbering;
         let (lost, expected) = (u64::from(numbering.lost()), u64::from(numbering.expected()));
         let counts = LossCounts { expected, lost, discarded: 0, bursts: u64::from(numbering.bursts) };
         let mut buffers = Buffers::default();
         self.intervals.iter().for_each(|row| buffers.add(row));
-        let profile = codec.and_then(|codec| self.profile(codec, ptime));
-        let judged = profile.map(|profile| {
-            let counts = LossCounts { discarded: buffers.adaptive500, ..counts };
-            let buffer = buffers.adaptive_delay();
-            judge(profile, counts, PathDelay { ptime: ptime.unwrap_or_default(), buffer, rtt: None })
+        let mut profile = codec.and_then(|codec| self.profile(codec, ptime));
+        if !receivers.conceal(self.flow.key.dst.ip, context.and_then(|context| self.receiving_agent(context)))
+        {
+            profile = profile.map(CodecProfile::without_concealment);
+        }
+        let path =
+            PathDelay { ptime: ptime.unwrap_or_default(), buffer: buffers.adaptive_delay(), rtt: None };
+        let counts_heard = LossCounts { discarded: buffers.adaptive500, ..counts };
+        let judged = profile.map(|profile| judge(profile, counts_heard, path));
+        let rtt = context.and_then(|context| self.path_round_trip(context));
+        let cq = rtt.zip(profile).map(|(rtt, profile)| {
+            round3(judge(profile, counts_heard, PathDelay { rtt: Some(rtt), ..path }).mos_cq)
         });
+        let encrypted = context.is_some_and(|context| context.encrypted);
         let listened = profile
             .zip(judged.as_ref())
             .map(|(profile, judged)| Listened::new(profile, counts, &buffers, Some(judged.mos_lq)));
@@ -209,7 +240,9 @@ impl EndedStream {
         let burst_len = self.burst_len();
         StreamRating {
             burst_ratio: burst::burst_ratio(lost, expected, counts.bursts).map(round3),
-            r: judged.as_ref().map(|judged| round3(judged.r)),
+            r: judged.as_ref().map(|judged| round3(judged.r_factor)),
+            basis: profile.map(|profile| MosBasis { profile, encrypted }),
+            cq,
             fixed50: mos(|listened| listened.fixed50),
             fixed200: mos(|listened| listened.fixed200),
             adaptive500: mos(|listened| listened.adaptive500),
@@ -223,6 +256,8 @@ impl EndedStream {
 struct StreamRating {
     burst_ratio: Option<f64>,
     r: Option<f64>,
+    basis: Option<MosBasis>,
+    cq: Option<f64>,
     fixed50: Option<f64>,
     fixed200: Option<f64>,
     adaptive500: Option<f64>,
@@ -298,6 +333,18 @@ fn rate_bps(bytes: u64, span: Nanos) -> Option<f64> {
 }
 
 impl EndedStream {
+    /// The User-Agent of the side that receives it.
+    fn receiving_agent<'a>(&self, context: &StreamContext<'a>) -> Option<&'a str> {
+        context.agents[self.side?.other() as usize]
+    }
+
+    /// From the sender to the receiver and back, as far as RTCP shows it: here to the receiver, and if known
+    /// here to the sender.
+    fn path_round_trip(&self, context: &StreamContext<'_>) -> Option<Nanos> {
+        let to_sender = self.side.and_then(|side| context.round_trips[side.other() as usize]);
+        self.round_trip().map(|to_receiver| to_receiver + to_sender.unwrap_or_default())
+    }
+
     /// The codec's model; where a codec has modes, the one nearest to the rate of its payload.
     fn profile(&self, codec: &Codec, ptime: Option<Nanos>) -> Option<&'static CodecProfile> {
         let (name, clock) = (&codec.name, Some(codec.clock));

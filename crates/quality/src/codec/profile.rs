@@ -15,11 +15,43 @@ pub enum Basis {
     StandIn,
 }
 
+impl Basis {
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Derived => "derived",
+            Self::StandIn => "stand-in",
+        }
+    }
+}
+
+/// What fills the place of a packet that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Concealment {
+    /// The codec's own decoder.
+    Codec,
+    /// The receiver: the codec leaves it to him.
+    Receiver,
+    /// Nothing.
+    Missing,
+}
+
+impl Concealment {
+    /// Its name in records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Codec => "codec",
+            Self::Receiver => "receiver",
+            Self::Missing => "none",
+        }
+    }
+}
+
 /// A codec at one of its modes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CodecProfile {
-    /// Name as in SDP (`a=rtpmap`). `+PLC` marks a receiver that conceals loss where the codec itself does
-    /// not.
+    /// Name as in SDP (`a=rtpmap`).
     pub name: &'static str,
     /// RTP clocks that it is announced with. For Opus, the clock gives the bandwidth (48000 unless the sender
     /// ignores RFC 7587).
@@ -36,6 +68,8 @@ pub struct CodecProfile {
     pub frame_ms: f64,
     /// Lookahead of the coder, ms; frame and lookahead are the algorithmic delay.
     pub lookahead_ms: f64,
+    /// What the factors take to fill the place of missing packets.
+    pub concealment: Concealment,
     /// Basis of `ie` and `bpl`.
     pub basis: Basis,
     /// Their source.

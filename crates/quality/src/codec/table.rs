@@ -2,7 +2,7 @@
 
 use ringtap_model::Hz;
 
-use super::profile::{Basis, CodecProfile};
+use super::profile::{Basis, CodecProfile, Concealment};
 use crate::rating::Model;
 
 const KHZ_8: &[Hz] = &[Hz(8_000)];
@@ -14,7 +14,10 @@ const I3: &str = "G.113 (11/2007) table I.3";
 const I1_WAVEFORM: &str = "Ie: G.113 table I.1; Bpl: none published, G.711 without concealment instead";
 const I1_MODEL: &str =
     "Ie: G.113 table I.1; Bpl: none published, GSM-EFR instead (the lowest of any codec with concealment)";
-const IV_G722: &str = "Ie,WB: G.113 table IV.1; Bpl,WB: none published, the lowest in table IV.4 instead";
+const IV_LOWEST: &str = "Ie,WB: G.113 table IV.1; Bpl,WB: none published, the lowest in table IV.4 instead";
+/// Appendices III and IV of G.722 conceal loss as appendix I of G.711 does: by repeated pitch periods.
+const IV_G722: &str =
+    "Ie,WB: G.113 table IV.1; Bpl,WB: none published, G.711 with concealment (table I.3) instead";
 const IV: &str = "Ie,WB: G.113 table IV.1 (handset); Bpl,WB: table IV.4, measured with headphones";
 const IV_NEAR: &str =
     "Ie,WB: G.113 table IV.1 (handset); Bpl,WB: none for this mode, 12.65 kbit/s in table IV.4 instead";
@@ -30,7 +33,33 @@ const fn row(
     (frame_ms, lookahead_ms): Delay,
     (basis, source): (Basis, &'static str),
 ) -> CodecProfile {
-    CodecProfile { name, clocks, kbps, model, ie, bpl, frame_ms, lookahead_ms, basis, source }
+    let concealment = Concealment::Codec;
+    CodecProfile { name, clocks, kbps, model, ie, bpl, frame_ms, lookahead_ms, concealment, basis, source }
+}
+
+/// A codec that leaves concealment to the receiver, who is taken to conceal.
+const fn by_receiver(profile: CodecProfile) -> CodecProfile {
+    CodecProfile { concealment: Concealment::Receiver, ..profile }
+}
+
+/// The same with a receiver that plays silence instead of what is missing.
+const fn unconcealed((bpl, source): (f64, &'static str), profile: CodecProfile) -> CodecProfile {
+    CodecProfile { concealment: Concealment::Missing, bpl, source, ..profile }
+}
+
+const fn l16(
+    (clocks, kbps): (&'static [Hz], f64),
+    model: Model,
+    frame_ms: f64,
+    source: &'static str,
+) -> CodecProfile {
+    by_receiver(row(("L16", clocks, kbps), model, (0.0, 25.1), (frame_ms, 0.0), (Basis::Derived, source)))
+}
+
+const fn g722(kbps: f64, ie: f64) -> CodecProfile {
+    // The QMF filter banks add 3 ms in total, half of it in the coder.
+    let from = (Basis::Derived, IV_G722);
+    by_receiver(row(("G722", G722, kbps), Model::Wideband, (ie, 25.1), (0.125, 1.5), from))
 }
 
 const fn nb(
@@ -40,6 +69,11 @@ const fn nb(
     from: (Basis, &'static str),
 ) -> CodecProfile {
     row((id.0, KHZ_8, id.1), Model::Narrowband, factors, delay, from)
+}
+
+const fn g726(name: &'static str, kbps: f64, ie: f64) -> CodecProfile {
+    let profile = nb((name, kbps), (ie, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM));
+    CodecProfile { concealment: Concealment::Missing, ..profile }
 }
 
 const fn amr_wb(kbps: f64, ie: f64, bpl: f64, from: &'static str) -> CodecProfile {
@@ -65,11 +99,9 @@ const fn opus(
 }
 
 pub(super) const PROFILES: &[CodecProfile] = &[
-    nb(("PCMU", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3)),
-    nb(("PCMA", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3)),
-    // G.711 appendix I: concealment adds 3.75 ms.
-    nb(("PCMU+PLC", 64.0), (0.0, 25.1), (0.125, 3.75), (Basis::Published, I3)),
-    nb(("PCMA+PLC", 64.0), (0.0, 25.1), (0.125, 3.75), (Basis::Published, I3)),
+    // The 3.75 ms that G.711 appendix I adds are not counted: not every receiver conceals by that method.
+    by_receiver(nb(("PCMU", 64.0), (0.0, 25.1), (0.125, 0.0), (Basis::Published, I3))),
+    by_receiver(nb(("PCMA", 64.0), (0.0, 25.1), (0.125, 0.0), (Basis::Published, I3))),
     // SDP does not distinguish annex A from the full coder; deployed coders use annex A with annex B.
     nb(("G729", 8.0), (11.0, 19.0), (10.0, 5.0), (Basis::Published, I3)),
     nb(("G723", 6.3), (15.0, 16.1), (30.0, 7.5), (Basis::Published, I3)),
@@ -82,10 +114,11 @@ pub(super) const PROFILES: &[CodecProfile] = &[
     nb(("GSM", 13.0), (20.0, 10.0), (20.0, 0.0), (Basis::Derived, I1_MODEL)),
     nb(("GSM-EFR", 12.2), (5.0, 10.0), (20.0, 0.0), (Basis::Published, I3)),
     nb(("GSM-HR-08", 5.6), (23.0, 10.0), (20.0, 4.4), (Basis::Derived, I1_MODEL)),
-    nb(("G726-40", 40.0), (2.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
-    nb(("G726-32", 32.0), (7.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
-    nb(("G726-24", 24.0), (25.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
-    nb(("G726-16", 16.0), (50.0, 4.3), (0.125, 0.0), (Basis::Derived, I1_WAVEFORM)),
+    // Concealment is the receiver's affair for G.726 too, but G.113 has no value with it: none is assumed.
+    g726("G726-40", 40.0, 2.0),
+    g726("G726-32", 32.0, 7.0),
+    g726("G726-24", 24.0, 25.0),
+    g726("G726-16", 16.0, 50.0),
     nb(("G728", 16.0), (7.0, 10.0), (0.625, 0.0), (Basis::Derived, I1_MODEL)),
     // RFC 3952 section 4.1: 30 ms unless the SDP says otherwise.
     nb(("iLBC", 13.33), (11.0, 19.0), (30.0, 10.0), (Basis::StandIn, ILBC)),
@@ -98,15 +131,14 @@ pub(super) const PROFILES: &[CodecProfile] = &[
     nb(("AMR", 5.9), (19.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_LOW)),
     nb(("AMR", 5.15), (19.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_LOW)),
     nb(("AMR", 4.75), (19.0, 10.0), (20.0, 5.0), (Basis::StandIn, AMR_LOW)),
-    nb(("L16", 128.0), (0.0, 4.3), (0.125, 0.0), (Basis::Derived, L16_NB)),
-    row(("L16", KHZ_16, 256.0), Model::Wideband, (0.0, 4.3), (0.0625, 0.0), (Basis::Derived, L16_WB)),
-    row(("L16", &[Hz(48_000)], 768.0), Model::Fullband, (0.0, 4.3), (0.0208, 0.0), (Basis::Derived, L16_FB)),
-    // The QMF filter banks of G.722 add 3 ms in total, half of it in the coder.
-    row(("G722", G722, 64.0), Model::Wideband, (13.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
-    row(("G722", G722, 56.0), Model::Wideband, (20.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
-    row(("G722", G722, 48.0), Model::Wideband, (31.0, 4.3), (0.125, 1.5), (Basis::Derived, IV_G722)),
-    row(("G7221", KHZ_16, 32.0), Model::Wideband, (13.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_G722)),
-    row(("G7221", KHZ_16, 24.0), Model::Wideband, (19.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_G722)),
+    l16((KHZ_8, 128.0), Model::Narrowband, 0.125, L16_NB),
+    l16((KHZ_16, 256.0), Model::Wideband, 0.0625, L16_WB),
+    l16((&[Hz(48_000)], 768.0), Model::Fullband, 0.0208, L16_FB),
+    g722(64.0, 13.0),
+    g722(56.0, 20.0),
+    g722(48.0, 31.0),
+    row(("G7221", KHZ_16, 32.0), Model::Wideband, (13.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_LOWEST)),
+    row(("G7221", KHZ_16, 24.0), Model::Wideband, (19.0, 4.3), (20.0, 20.0), (Basis::Derived, IV_LOWEST)),
     // G.113 indeed rates 23.85 kbit/s below 23.05.
     amr_wb(12.65, 13.0, 4.3, IV),
     amr_wb(6.6, 41.0, 4.3, IV_NEAR),
@@ -129,14 +161,27 @@ pub(super) const PROFILES: &[CodecProfile] = &[
     opus(KHZ_8, Model::Narrowband, 12.0, 5.0, 10.0, OPUS_NB),
 ];
 
+/// The rows of [`Concealment::Receiver`] once more, for receivers that do not conceal.
+pub(super) const UNCONCEALED: &[CodecProfile] = &[
+    unconcealed((4.3, I3), nb(("PCMU", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3))),
+    unconcealed((4.3, I3), nb(("PCMA", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3))),
+    unconcealed((4.3, L16_NONE), l16((KHZ_8, 128.0), Model::Narrowband, 0.125, L16_NB)),
+    unconcealed((4.3, L16_NONE), l16((KHZ_16, 256.0), Model::Wideband, 0.0625, L16_WB)),
+    unconcealed((4.3, L16_NONE), l16((&[Hz(48_000)], 768.0), Model::Fullband, 0.0208, L16_FB)),
+    unconcealed((4.3, IV_LOWEST), g722(64.0, 13.0)),
+    unconcealed((4.3, IV_LOWEST), g722(56.0, 20.0)),
+    unconcealed((4.3, IV_LOWEST), g722(48.0, 31.0)),
+];
+
+const L16_NONE: &str = "uncoded: Ie is 0 by definition; Bpl: G.711 without concealment";
 const ILBC: &str = "none published: G.729A (G.113 (11/2007) table I.3), which iLBC was designed to match";
 const AMR_12_2: &str = "this mode is GSM-EFR (TS 26.071 section 4): G.113 (11/2007) table I.3";
 const AMR_7_4: &str = "this mode is IS-641 (TS 26.071 section 4): Ie: G.113 table I.1; Bpl: GSM-EFR";
 const AMR_BETWEEN: &str = "none published: the nearest AMR mode that has values";
 const AMR_LOW: &str = "none published: Ie: G.723.1 at 5.3 kbit/s (G.113 table I.1); Bpl: GSM-EFR";
-const L16_NB: &str = "uncoded: Ie is 0 by definition; Bpl: G.711 without concealment";
-const L16_WB: &str = "uncoded: the reference of the wideband scale; Bpl: G.711 without concealment";
-const L16_FB: &str = "uncoded: the reference of the fullband scale; Bpl: G.711 without concealment";
+const L16_NB: &str = "uncoded: Ie is 0 by definition; Bpl: G.711 with concealment";
+const L16_WB: &str = "uncoded: the reference of the wideband scale; Bpl,WB: G.711 with concealment";
+const L16_FB: &str = "uncoded: the reference of the fullband scale; Bpl,FB: G.711 with concealment";
 const OPUS_FB: &str =
     "none published for Opus: EVS at 32 kbit/s (G.113 appendix V), its usual rate in WebRTC";
 const OPUS_SWB: &str = "none published for Opus: EVS at 24.4 kbit/s (G.113 appendix V)";

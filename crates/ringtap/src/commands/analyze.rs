@@ -12,6 +12,7 @@ use ringtap_report::summary::Summary;
 use ringtap_report::text::counted;
 use ringtap_store::{ImportWriter, RecordCounts};
 
+use crate::assumed::Assumed;
 use crate::exit::{Exit, Misuse};
 use crate::filter::Filter;
 use crate::input::{Input, InputFiles, Listener};
@@ -30,6 +31,8 @@ use crate::screen::Screen;
 pub(crate) struct Analyze {
     #[command(flatten)]
     input: InputFiles,
+    #[command(flatten)]
+    assumed: Assumed,
     /// Output format
     #[arg(long, value_enum)]
     format: Option<Format>,
@@ -66,7 +69,7 @@ impl Analyze {
             )
             .into());
         }
-        let input = Input::open(&self.input.files, self.input.unpacking)?;
+        let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());
         // Results that scroll over the same terminal would break up the progress bar.
         let bar = match format {
             Format::Table => input.progress(screen, "reading"),

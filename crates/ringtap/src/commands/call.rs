@@ -16,6 +16,7 @@ use ringtap_report::style::Style;
 use ringtap_report::text;
 use ringtap_report::{detail, streams};
 
+use crate::assumed::Assumed;
 use crate::exit::Exit;
 use crate::input::{Input, InputFiles};
 use crate::screen::Screen;
@@ -32,6 +33,8 @@ pub(crate) struct CallArgs {
     call: String,
     #[command(flatten)]
     input: InputFiles,
+    #[command(flatten)]
+    assumed: Assumed,
     /// Draw the ladder with ASCII characters only
     #[arg(long)]
     ascii: bool,
@@ -49,7 +52,7 @@ Examples:
 impl CallArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let input = Input::open(&self.input.files, self.input.unpacking)?;
+        let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());
         let svg = self.svg.as_deref().map(Target::create).transpose()?;
         let bar = input.progress(screen, "searching");
         let mut steps = Steps::default();

@@ -16,6 +16,7 @@ use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::grouped;
 use ringtap_tui::terminal;
 
+use crate::assumed::Assumed;
 use crate::engine_config::engine_config;
 use crate::exit::{Exit, Misuse};
 use crate::input::{Input, Unpacking};
@@ -72,6 +73,8 @@ pub(crate) struct Live {
     /// Exit after this time: 10s, 5m, 2h
     #[arg(long, value_name = "TIME", requires = "records", value_parser = duration)]
     duration: Option<Duration>,
+    #[command(flatten)]
+    assumed: Assumed,
 }
 
 const EXAMPLES: &str = "\
@@ -120,7 +123,7 @@ impl Live {
         source: String,
         screen: &mut Screen,
     ) -> anyhow::Result<Exit> {
-        let config = engine_config();
+        let config = Config { receivers: self.assumed.receivers(), ..engine_config() };
         if self.records {
             return self.print(&mut feed, config, &source, screen);
         }

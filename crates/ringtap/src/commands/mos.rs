@@ -4,7 +4,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
-use ringtap_quality::{CodecProfile, Model, codec, cole, judge};
+use ringtap_quality::{CodecProfile, Model, Rating, codec, cole, emodel, judge};
 use ringtap_report::json;
 use ringtap_report::rating::{self, ModelResult};
 
@@ -19,7 +19,7 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES, allow_negative_numbers = true)]
 pub(crate) struct Mos {
-    /// Codec, by its name in SDP; PCMU+PLC and PCMA+PLC are G.711 with loss concealment
+    /// Codec, by its name in SDP
     #[arg(long, value_name = "NAME", default_value = "PCMU")]
     codec: String,
     /// Bit rate, for a codec with several rates
@@ -34,6 +34,13 @@ pub(crate) struct Mos {
     /// One-way delay from mouth to ear: coding, jitter buffer and network
     #[arg(long, value_name = "MS", default_value_t = 0.0, value_parser = limited::<0, 10_000>)]
     delay_ms: f64,
+    /// The receiver does not conceal lost packets: for G.711, G.722 and L16, which leave that to him
+    #[arg(long)]
+    no_plc: bool,
+    /// Talker echo: TELR in dB, from the talker's mouth to his ear by way of the other end, delayed by
+    /// `--delay-ms` each way; G.107 only [default: echo is taken as cancelled]
+    #[arg(long, value_name = "DB", value_parser = limited::<5, 65>)]
+    echo_loss: Option<f64>,
     /// Model [default: the one of the codec]
     #[arg(long, value_enum)]
     model: Option<Choice>,
@@ -46,6 +53,8 @@ const EXAMPLES: &str = "\
 Examples:
   ringtap mos --codec G729 --loss 2 --burst-ratio 1.5 --delay-ms 150
   ringtap mos --codec AMR-WB --rate 12.65 --loss 1
+  ringtap mos --codec PCMU --loss 1 --no-plc
+  ringtap mos --codec PCMA --delay-ms 120 --echo-loss 40
   ringtap mos --codec PCMA --loss 1 --model cole --format json";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -90,7 +99,15 @@ impl Mos {
             loss: self.loss,
             burst_ratio: self.burst_ratio,
             delay: self.delay_ms,
+            echo_loss: self.echo_loss,
         };
+        if self.echo_loss.is_some()
+            && (profile.model != Model::Narrowband || self.model == Some(Choice::Cole))
+        {
+            return Err(Misuse(
+                "`--echo-loss` needs the model of G.107: leave it out, or use a narrowband codec".into(),
+            ));
+        }
         if self.model == Some(Choice::Cole) {
             let fit = cole::fit(profile).ok_or_else(|| {
                 Misuse(format!(
@@ -100,7 +117,23 @@ impl Mos {
             })?;
             return Ok(ModelResult::cole(input, cole::rate(fit, self.delay_ms, self.loss / 100.0)));
         }
-        Ok(ModelResult::e_model(input, judge::rate(profile, self.loss, self.burst_ratio, self.delay_ms)))
+        Ok(ModelResult::e_model(input, self.rate(profile)))
+    }
+
+    fn rate(&self, profile: &CodecProfile) -> Rating {
+        let Some(telr) = self.echo_loss else {
+            return judge::rate(profile, self.loss, self.burst_ratio, self.delay_ms);
+        };
+        emodel::rate(&emodel::Parameters {
+            telr,
+            t: self.delay_ms,
+            ta: self.delay_ms,
+            ie: profile.ie,
+            bpl: profile.bpl,
+            ppl: self.loss,
+            burst_r: self.burst_ratio,
+            ..emodel::Parameters::DEFAULT
+        })
     }
 
     /// The codec's mode with factors for the requested model whose rate is nearest to the requested one.
@@ -118,7 +151,11 @@ impl Mos {
         };
         let fitting = all.iter().filter(|profile| model.is_none_or(|model| profile.model == model));
         let off = |profile: &CodecProfile| self.rate.map_or(0.0, |rate| (profile.kbps - rate).abs());
-        fitting.copied().min_by(|one, other| off(one).total_cmp(&off(other))).ok_or_else(|| {
+        let nearest = fitting.copied().min_by(|one, other| off(one).total_cmp(&off(other)));
+        let concealed = |profile: &'static CodecProfile| {
+            if self.no_plc { profile.without_concealment() } else { profile }
+        };
+        nearest.map(concealed).ok_or_else(|| {
             let (name, own) = (usual.name, usual.model.recommendation());
             Misuse(format!(
                 "the factors of {name} are valid for {own} only: leave `--model` out or use another codec"
@@ -188,6 +225,32 @@ mod tests {
         assert!((value["r"].as_f64().unwrap() - 93.2).abs() < 0.05);
         assert_eq!(value["class"], "best");
         assert_eq!(value["codec"], "PCMA");
+    }
+
+    /// 1 % random loss of G.711 by hand, G.107 7-29: Ie-eff is 95 / 26.1 with concealment, 95 / 5.3 without;
+    /// R is 93.2 less that.
+    #[test]
+    fn concealment_and_echo_are_assumed_or_given() {
+        let value = |arguments: &str| -> serde_json::Value {
+            serde_json::from_str(&run(&format!("{arguments} --format json")).unwrap()).unwrap()
+        };
+        let mos = |value: &serde_json::Value| (value["mos_lq"].as_f64().unwrap() * 100.0).round();
+        let concealed = value("--loss 1");
+        assert_eq!((mos(&concealed), &concealed["concealment"]), (433.0, &"receiver".into()));
+        let plain = value("--loss 1 --no-plc");
+        assert_eq!((mos(&plain), &plain["concealment"]), (384.0, &"none".into()));
+        assert_eq!(
+            (concealed["idte"].as_f64(), &concealed["echo_loss_db"]),
+            (Some(0.0), &None::<f64>.into())
+        );
+        // Equations 7-19 to 7-22: see the model's own test.
+        let echo = value("--delay-ms 100 --echo-loss 45");
+        let idte = echo["idte"].as_f64().unwrap();
+        assert!((idte - 22.482).abs() < 0.001, "{idte}");
+        assert!(echo["mos_cq"].as_f64() < echo["mos_lq"].as_f64());
+        assert!(run("--codec G722 --echo-loss 40").unwrap_err().contains("G.107"));
+        assert!(run("--model cole --echo-loss 40").unwrap_err().contains("G.107"));
+        assert!(run("--loss 1").unwrap().contains("echo is taken as cancelled"));
     }
 
     #[test]

@@ -12,10 +12,8 @@ use std::thread::{self, Scope};
 use anyhow::anyhow;
 use ringtap_capture::OwnedFrames;
 use ringtap_engine::team::{self, BatchCutter, ClockTick, Stage, assign};
-use ringtap_engine::{Counters, Engine, Sink, StreamEnd};
+use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Id, Message, Registration};
-
-use crate::engine_config::engine_config;
 
 /// Frames in a batch of the team: enough to make the barriers cheap.
 const BATCH: usize = 8192;
@@ -108,8 +106,8 @@ pub(super) struct Team {
 
 impl Team {
     /// Starts the threads. They end when the team is closed or dropped.
-    pub(super) fn start<'scope>(workers: usize, scope: &'scope Scope<'scope, '_>) -> Self {
-        let engines = Engine::team(&engine_config(), workers);
+    pub(super) fn start<'scope>(config: &Config, workers: usize, scope: &'scope Scope<'scope, '_>) -> Self {
+        let engines = Engine::team(config, workers);
         let barrier = Arc::new(StageBarrier::new(engines.len()));
         let start = |engine| {
             let (jobs, todo) = sync_channel(AHEAD);

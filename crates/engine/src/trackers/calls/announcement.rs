@@ -97,6 +97,7 @@ pub(super) fn announced(
     let mut ends = Vec::new();
     let (mut session, mut medium) = (None, None);
     let (mut sections, mut described) = (0, 0);
+    let (mut secure, mut open) = (false, false);
     for line in sdp::media_lines(body) {
         match line {
             sdp::MediaLine::Media(line) => {
@@ -111,6 +112,7 @@ pub(super) fn announced(
                     if line.port != 0 && line.is_t38() {
                         call.fax = Some(time);
                     } else if line.port != 0 {
+                        *(if line.is_secure() { &mut secure } else { &mut open }) = true;
                         medium = Some(Medium::new(line));
                     }
                     described += 1;
@@ -136,6 +138,10 @@ pub(super) fn announced(
     }
     if let Some(medium) = medium {
         finish(medium, session, codecs, cache, &mut ends);
+    }
+    if secure || open {
+        // An offer may have both; the answer refuses one.
+        call.encrypted = secure && !open;
     }
     ends
 }

@@ -81,6 +81,8 @@ pub(crate) struct CallEntry {
     rtt: Option<Nanos>,
     /// Media know of it.
     pub(crate) announced: bool,
+    /// Its media are encrypted, according to the last SDP.
+    pub(crate) encrypted: bool,
     /// When T.38 was last offered.
     pub(crate) fax: Option<Nanos>,
     /// The linger timer runs.
@@ -149,6 +151,7 @@ impl CallEntry {
             pending: None,
             rtt: None,
             announced: false,
+            encrypted: false,
             fax: None,
             ending: false,
             drops,

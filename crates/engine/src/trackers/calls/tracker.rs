@@ -201,8 +201,9 @@ impl CallTracker {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let call = self.calls.remove(slot)?;
         let (rtt, media) = (call.rtt(), call.announced.then_some(media));
-        let silent_since = call.silent_since();
-        Some(Box::new(EndedCall { record: call.into_record(timed_out, drops), rtt, media, silent_since }))
+        let (encrypted, silent_since) = (call.encrypted, call.silent_since());
+        let record = call.into_record(timed_out, drops);
+        Some(Box::new(EndedCall { record, rtt, media, encrypted, silent_since }))
     }
 
     /// A call as if it ended now.
@@ -211,7 +212,8 @@ impl CallTracker {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let record = call.record(false, drops);
         let media = call.announced.then_some(media);
-        Some(EndedCall { record, rtt: call.rtt(), media, silent_since: None })
+        let (rtt, encrypted) = (call.rtt(), call.encrypted);
+        Some(EndedCall { record, rtt, media, encrypted, silent_since: None })
     }
 
     /// The calls in progress, without those that are over and wait for late packets.
