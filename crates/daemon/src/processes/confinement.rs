@@ -167,11 +167,15 @@ fn check(name: &str, network: bool) {
 
 /// The newest Landlock whose rights are known here; an older kernel enforces what it has.
 const KNOWN: ABI = ABI::V6;
-/// What every program may read: times of day, its own figures, interfaces.
-const SYSTEM: [&str; 7] = [
+/// What the process that captures may read besides: times of day, its own figures and the machine's,
+/// interfaces.
+const SYSTEM: [&str; 10] = [
     "/etc/localtime",
     "/usr/share/zoneinfo",
     "/proc/self",
+    "/proc/meminfo",
+    "/proc/sys/kernel/random/boot_id",
+    "/sys/fs/cgroup",
     "/sys/class/net",
     "/sys/devices",
     "/dev/null",
@@ -197,6 +201,8 @@ mod tests {
     use std::fs;
     use std::os::unix::net::UnixStream;
     use std::thread;
+
+    use ringtap_capture::host::quarter_of_memory;
 
     use super::*;
 
@@ -225,6 +231,7 @@ mod tests {
         fs::write(&foreign, "x").expect("a file");
         let spool = own.join("spool");
         fs::create_dir(&spool).expect("a directory");
+        let memory = quarter_of_memory();
         let capture = Confinement {
             reads: SYSTEM.iter().map(PathBuf::from).collect(),
             writes: vec![spool.clone()],
@@ -239,6 +246,8 @@ mod tests {
             fs::remove_dir(spool.join("day")).expect("its own directory");
             thread::spawn(|| ()).join().expect("threads may be started");
             UnixStream::pair().expect("connections to its own processes");
+            assert_eq!(quarter_of_memory(), memory, "what tables may hold does not change");
+            fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("the clock is watched");
             for path in [Path::new("/etc/shadow"), Path::new(FOREIGN), &foreign] {
                 refused(File::open(path));
             }
