@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 
 use ringtap_spool::{FarError, FarStorage, Upload};
+use serde::{Deserialize, Serialize};
 
 use crate::settings::{Error, Settings};
 
@@ -17,13 +19,13 @@ impl fmt::Debug for Bucket {
 }
 
 impl Bucket {
-    /// Fails.
+    /// The settings alone: there are no keys to open it with.
     ///
     /// # Errors
     ///
-    /// This program was built without S3.
-    pub fn open(settings: Settings) -> Result<Self, Error> {
-        Err(Error::NotBuilt { place: settings.describe() })
+    /// None: [`Keys::find`] has failed before.
+    pub fn open(settings: Settings, _: &Keys) -> Result<Self, Error> {
+        Ok(Self(settings))
     }
 
     /// The settings alone.
@@ -34,13 +36,38 @@ impl Bucket {
     /// Does nothing.
     pub fn prepare(&self) {}
 
-    /// Where it is.
-    pub fn settings(&self) -> &Settings {
-        &self.0
-    }
-
     fn refusal(&self) -> FarError {
         FarError::Failed(Error::NotBuilt { place: self.0.describe() }.to_string())
+    }
+}
+
+/// Keys of a bucket that cannot be asked: none.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Keys(());
+
+impl Keys {
+    /// Fails.
+    ///
+    /// # Errors
+    ///
+    /// This program was built without S3.
+    pub fn find(settings: &Settings, _: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        Err(Error::NotBuilt { place: settings.describe() })
+    }
+
+    /// No keys.
+    pub fn find_late(_: &Settings, _: impl Fn(&str) -> Option<String>) -> Self {
+        Self(())
+    }
+
+    /// No port.
+    pub fn ports(&self, _: &Settings, _: impl Fn(&str) -> Option<String>) -> Vec<u16> {
+        Vec::new()
+    }
+
+    /// No file.
+    pub fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
     }
 }
 
@@ -73,7 +100,7 @@ mod tests {
     #[test]
     fn the_refusal_names_the_remedy() {
         let settings = Settings { bucket: "b".into(), ..Settings::default() };
-        let error = Bucket::open(settings.clone()).expect_err("refused").to_string();
+        let error = Keys::find(&settings, |_| None).expect_err("refused").to_string();
         assert_eq!(
             error,
             "s3://b (us-east-1) cannot be used: this ringtap was built without S3; build it with `make build`"

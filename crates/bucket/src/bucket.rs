@@ -9,6 +9,7 @@ use object_store::{ObjectStore as _, ObjectStoreExt as _};
 use ringtap_spool::{FarError, FarStorage, Upload};
 
 use crate::client::Client;
+use crate::keys::Keys;
 use crate::part::Parts;
 use crate::settings::{Error, Settings};
 
@@ -25,18 +26,17 @@ impl fmt::Debug for Bucket {
 }
 
 impl Bucket {
-    /// Opens the bucket with the credentials that exist now. It sends no request yet.
+    /// Opens the bucket with these keys. It sends no request yet.
     ///
     /// # Errors
     ///
-    /// There are no credentials, they cannot be read, or the endpoint is not valid.
-    pub fn open(settings: Settings) -> Result<Self, Error> {
-        let bucket = Self::late(settings);
-        match bucket.client() {
-            Ok(_) => Ok(bucket),
-            Err(FarError::Failed(problem) | FarError::NotFound(problem)) => Err(Error::Credentials(problem)),
-            Err(other) => Err(Error::Credentials(other.to_string())),
+    /// The keys or the endpoint are not valid.
+    pub fn open(settings: Settings, keys: &Keys) -> Result<Self, Error> {
+        let client = Client::connect(&settings, keys);
+        if let (Err(problem), Ok(_)) = (&client, keys.values()) {
+            return Err(Error::Credentials(problem.clone()));
         }
+        Ok(Self { settings, client: client.map(Arc::new).into() })
     }
 
     /// Opens the bucket; looks for credentials at the first request.
@@ -50,13 +50,11 @@ impl Bucket {
         let _ = self.client();
     }
 
-    /// Where the bucket is.
-    pub fn settings(&self) -> &Settings {
-        &self.settings
-    }
-
     fn client(&self) -> Result<&Arc<Client>, FarError> {
-        let client = self.client.get_or_init(|| Client::connect(&self.settings).map(Arc::new));
+        let client = self.client.get_or_init(|| {
+            let keys = Keys::find_late(&self.settings, |name| std::env::var(name).ok());
+            Client::connect(&self.settings, &keys).map(Arc::new)
+        });
         client.as_ref().map_err(|problem| FarError::Failed(problem.clone()))
     }
 

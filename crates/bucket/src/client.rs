@@ -8,6 +8,7 @@ use object_store::{BackoffConfig, ClientOptions, RetryConfig};
 use ringtap_spool::FarError;
 use tokio::runtime::{Builder, Runtime};
 
+use crate::keys::Keys;
 use crate::refused::refusal;
 use crate::settings::Settings;
 
@@ -20,9 +21,9 @@ pub(crate) struct Client {
 
 impl Client {
     /// Makes the client. It sends no request yet.
-    pub(crate) fn connect(settings: &Settings) -> Result<Self, String> {
+    pub(crate) fn connect(settings: &Settings, keys: &Keys) -> Result<Self, String> {
         let place = settings.describe();
-        let keys = settings.credentials.keys(&settings.url()).map_err(|error| error.to_string())?;
+        let keys = keys.values()?;
         // One is enough for the process, and there may be one already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let options = ClientOptions::new()
@@ -44,7 +45,7 @@ impl Client {
         if !settings.endpoint.is_empty() {
             builder = builder.with_endpoint(endpoint(settings));
         }
-        for (name, value) in &keys {
+        for (name, value) in keys {
             let key: AmazonS3ConfigKey = name.parse().map_err(|error| format!("{place}: {name}: {error}"))?;
             builder = builder.with_config(key, value.as_str());
         }

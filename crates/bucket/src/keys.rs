@@ -1,29 +1,93 @@
 //! The keys that requests are signed with, from the environment or from a file.
 
-use std::path::Path;
+use std::fmt;
+use std::path::{Path, PathBuf};
 
-use zeroize::Zeroizing;
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
-use crate::settings::{Credentials, Error};
+use crate::port;
+use crate::settings::{Credentials, Error, Settings};
 
-/// Names as object_store accepts them, and values.
-pub(crate) type Keys = Vec<(&'static str, Zeroizing<String>)>;
+/// Keys for a bucket, or why there are none. Empty: the machine's own role is used.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Keys(Result<Vec<Key>, String>);
+
+/// A name as object_store accepts it, and its value.
+type Key = (String, String);
+
+impl Keys {
+    /// Finds the keys that the settings name. `variable` is the environment.
+    ///
+    /// # Errors
+    ///
+    /// There are none, or they cannot be read.
+    pub fn find(settings: &Settings, variable: impl Fn(&str) -> Option<String>) -> Result<Self, Error> {
+        Ok(Self(Ok(settings.credentials.keys(&settings.url(), variable)?)))
+    }
+
+    /// The same, for a bucket that nothing moves to any more: if there are none, the first request says so.
+    pub fn find_late(settings: &Settings, variable: impl Fn(&str) -> Option<String>) -> Self {
+        Self::find(settings, variable).unwrap_or_else(|error| Self(Err(error.to_string())))
+    }
+
+    /// Names and values.
+    pub(crate) fn values(&self) -> Result<&[Key], String> {
+        self.0.as_deref().map_err(Clone::clone)
+    }
+
+    /// Ports that requests go to: those of the bucket, of whoever gives credentials, and of a proxy that
+    /// `variable`, the environment, names.
+    pub fn ports(&self, settings: &Settings, variable: impl Fn(&str) -> Option<String>) -> Vec<u16> {
+        let mut ports = vec![port::of_bucket(settings)];
+        if settings.credentials == Credentials::Machine || self.value(GIVEN[3]).is_some() {
+            ports.push(port::HTTP);
+        }
+        if self.value(GIVEN[6]).is_some() {
+            ports.push(port::HTTPS);
+        }
+        ports.extend(self.value(GIVEN[4]).and_then(port::of_url));
+        ports.extend(PROXIES.iter().filter_map(|name| port::of_url(&variable(name)?)));
+        ports
+    }
+
+    /// Files that are read again whenever the keys have run out.
+    pub fn files(&self) -> Vec<PathBuf> {
+        [GIVEN[5], GIVEN[6]].iter().filter_map(|name| self.value(name)).map(PathBuf::from).collect()
+    }
+
+    fn value(&self, name: &str) -> Option<&str> {
+        let found = self.0.as_ref().ok()?.iter().find(|(known, _)| known == name)?;
+        Some(&found.1)
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.0.iter_mut().flatten().for_each(|(_, value)| value.zeroize());
+    }
+}
+
+impl fmt::Debug for Keys {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Keys")
+    }
+}
 
 impl Credentials {
-    /// The keys. Empty: the machine's own role is used.
-    pub(crate) fn keys(&self, place: &str) -> Result<Keys, Error> {
+    fn keys(&self, place: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Key>, Error> {
         match self {
-            Self::Machine => Ok(Keys::new()),
-            Self::Environment => of_environment(place, |name| std::env::var(name).ok()),
+            Self::Machine => Ok(Vec::new()),
+            Self::Environment => of_environment(place, variable),
             Self::File(path) => of_file(path),
         }
     }
 }
 
-fn of_environment(place: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Keys, Error> {
-    let given: Keys = GIVEN
+fn of_environment(place: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Vec<Key>, Error> {
+    let given: Vec<Key> = GIVEN
         .iter()
-        .filter_map(|name| Some((*name, Zeroizing::new(variable(&name.to_ascii_uppercase())?))))
+        .filter_map(|name| Some(((*name).to_owned(), variable(&name.to_ascii_uppercase())?)))
         .filter(|(_, value)| !value.is_empty())
         .collect();
     let has = |name: &str| given.iter().any(|(given, _)| *given == name);
@@ -39,18 +103,18 @@ fn of_environment(place: &str, variable: impl Fn(&str) -> Option<String>) -> Res
     }
 }
 
-fn of_file(path: &Path) -> Result<Keys, Error> {
+fn of_file(path: &Path) -> Result<Vec<Key>, Error> {
     let wrong = |problem: String| Error::Credentials(problem);
     let bytes = ringtap_spool::secret(path).map_err(|error| wrong(error.to_string()))?;
     let text = std::str::from_utf8(&bytes).unwrap_or_default();
-    let mut keys = Keys::new();
+    let mut keys = Vec::<Key>::new();
     for line in text.lines().map(str::trim) {
         let Some((name, value)) = line.split_once('=') else { continue };
         if let Some(known) = GIVEN[..3].iter().find(|known| **known == name.trim().to_ascii_lowercase())
             // A file may have several profiles: the first one counts.
             && !keys.iter().any(|(name, _)| name == known)
         {
-            keys.push((*known, Zeroizing::new(value.trim().to_owned())));
+            keys.push(((*known).to_owned(), value.trim().to_owned()));
         }
     }
     let has = |name: &str| keys.iter().any(|(known, value)| *known == name && !value.is_empty());
@@ -76,6 +140,9 @@ const GIVEN: [&str; 9] = [
     "aws_role_arn",
     "aws_role_session_name",
 ];
+/// Variables that name a proxy.
+const PROXIES: [&str; 6] =
+    ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
 #[cfg(test)]
 mod tests {
@@ -83,6 +150,24 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+
+    #[test]
+    fn requests_go_to_the_ports_of_the_bucket_and_of_who_gives_credentials() {
+        let ports = |credentials, endpoint: &str, given: &[(&str, &str)]| {
+            let find = |name: &str| Some(given.iter().find(|(known, _)| *known == name)?.1.to_owned());
+            let settings = Settings { credentials, endpoint: endpoint.into(), ..Settings::default() };
+            let keys = Keys::find(&settings, find).unwrap();
+            (keys.ports(&settings, find), keys.files())
+        };
+        let pair =
+            [("AWS_ACCESS_KEY_ID", "a"), ("AWS_SECRET_ACCESS_KEY", "s"), ("https_proxy", "[::1]:3128")];
+        assert_eq!(ports(Credentials::Environment, "", &pair), (vec![443, 3128], vec![]));
+        assert_eq!(ports(Credentials::Machine, "https://s3.x:9000", &[]).0, [9000, 80]);
+        let token = [("AWS_ROLE_ARN", "a"), ("AWS_WEB_IDENTITY_TOKEN_FILE", "/t")];
+        assert_eq!(ports(Credentials::Environment, "http://x", &token), (vec![80, 443], vec!["/t".into()]));
+        let container = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23:8080/v1")];
+        assert_eq!(ports(Credentials::Environment, "http://x:81", &container).0, [81, 8080]);
+    }
 
     #[test]
     fn keys_come_from_the_environment_or_from_a_file() {
@@ -106,9 +191,8 @@ mod tests {
         let write = |text: &str, mode| {
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
-            of_file(&path).map(|keys| {
-                keys.iter().map(|(name, value)| format!("{name} {}", **value)).collect::<Vec<_>>()
-            })
+            of_file(&path)
+                .map(|keys| keys.iter().map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>())
         };
         assert_eq!(write(text, 0o600).unwrap(), ["aws_access_key_id A", "aws_secret_access_key s=/+"]);
         assert!(write(text, 0o644).unwrap_err().to_string().contains("chmod 600"));

@@ -27,10 +27,10 @@
 //! | module | holds |
 //! |---|---|
 //! | `settings` | [`Settings`]: where the bucket is, in the spool as `far/tier.toml`; [`Credentials`] |
-//! | `keys` | the keys that [`Credentials`] name |
+//! | `keys`, `port` | [`Keys`], which [`Credentials`] name; ports that requests go to |
 //! | `bucket` | [`Bucket`] |
 //! | `client` | the connection of [`Bucket`] to the storage |
-//! | `absent` | [`Bucket`] without the feature `s3`: it refuses |
+//! | `absent` | [`Bucket`] and [`Keys`] without the feature `s3`: it refuses |
 //! | `part` | uploads |
 //! | `refused` | errors of the storage as sentences |
 #![forbid(unsafe_code)]
@@ -46,11 +46,15 @@ mod keys;
 #[cfg(feature = "s3")]
 mod part;
 #[cfg(feature = "s3")]
+mod port;
+#[cfg(feature = "s3")]
 mod refused;
 mod settings;
 
 #[cfg(not(feature = "s3"))]
-pub use absent::Bucket;
+pub use absent::{Bucket, Keys};
 #[cfg(feature = "s3")]
 pub use bucket::Bucket;
+#[cfg(feature = "s3")]
+pub use keys::Keys;
 pub use settings::{Credentials, Error, Settings, of_url};

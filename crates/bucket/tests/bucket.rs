@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use moto::{BUCKET, Moto, free_port};
-use ringtap_bucket::{Bucket, Credentials, Settings};
+use ringtap_bucket::{Bucket, Credentials, Keys, Settings};
 use ringtap_spool::{FarError, FarStorage, UploadOutcome};
 
 fn bucket(endpoint: String, dir: &tempfile::TempDir, change: impl FnOnce(&mut Settings)) -> Bucket {
@@ -22,7 +22,8 @@ fn bucket(endpoint: String, dir: &tempfile::TempDir, change: impl FnOnce(&mut Se
         ..Settings::default()
     };
     change(&mut settings);
-    Bucket::open(settings).expect("credentials")
+    let keys = Keys::find(&settings, |_| None).expect("credentials");
+    Bucket::open(settings, &keys).expect("an endpoint")
 }
 
 fn put(bucket: &Bucket, name: &str, content: &[u8]) -> Result<UploadOutcome, FarError> {
@@ -122,5 +123,8 @@ fn credentials_are_looked_for_when_they_are_needed() {
     assert_eq!(bucket.url(), "s3://recordings");
     let told = sentence(bucket.length("x"));
     assert!(told.contains("/nowhere/at/all") && told.contains("spelling"), "{told}");
-    assert!(Bucket::open(settings).is_err());
+    assert!(Keys::find(&settings, |_| None).is_err());
+    let late =
+        Bucket::open(settings.clone(), &Keys::find_late(&settings, |_| None)).expect("it is not asked");
+    assert_eq!(sentence(late.length("x")), told);
 }

@@ -106,19 +106,14 @@ impl Housekeeper {
 
     /// Applies a new configuration.
     fn reload(&mut self) {
-        let changed = self.far_tier.open(&self.directory, &self.retention);
-        let changed = changed
-            .and_then(|changed| self.far_tier.note(&self.directory, &self.retention).map(|()| changed));
-        match changed {
-            Ok(changed) => self.put_into_effect(changed),
-            Err(error) => {
-                log::error!(target: "spool", "{error:#}; segments move as before the reload");
-                self.put_into_effect(false);
-            }
+        let checked = self.far_tier.check(&self.directory, &self.retention);
+        if let Err(error) = checked.and_then(|()| self.far_tier.note(&self.directory, &self.retention)) {
+            log::error!(target: "spool", "{error:#}; segments move as before the reload");
         }
+        self.put_into_effect(false);
     }
 
-    fn put_into_effect(&mut self, changed: bool) {
+    fn put_into_effect(&mut self, start: bool) {
         let Self { janitor, retention, far_tier, .. } = self;
         janitor.set_limits(retention.limits());
         if let Some(tier) = retention.tier()
@@ -131,13 +126,13 @@ impl Housekeeper {
             (Some(_), None) => UploadRate::Unlimited,
             (Some(_), Some(rate)) => UploadRate::BytesPerSecond(rate),
         };
-        match far_tier.now() {
-            Some(bucket) if changed => {
+        match far_tier.settings().zip(far_tier.far()) {
+            Some((settings, far)) if start => {
                 if rate != UploadRate::Stopped {
-                    let place = bucket.settings().describe();
-                    log::info!(target: "spool", "segments move to {place} {}", retention.moves());
+                    let moves = retention.moves();
+                    log::info!(target: "spool", "segments move to {} {moves}", settings.describe());
                 }
-                janitor.set_far(bucket, rate);
+                janitor.set_far(far, rate);
             }
             Some(_) => janitor.set_upload_rate(rate),
             None => {}

@@ -23,7 +23,7 @@
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `shared_status` | the figures that threads report |
 //! | `status`, `metrics`, `http` | those figures as a log line, as metrics, on two pages |
-//! | `processes` | the process with the keys, and the confinement of each process |
+//! | `processes` | the processes with the keys and for the network, and the confinement of each |
 //! | `system` | user, capabilities, service manager |
 //! | `connections` | the connections of a socket, up to a limit |
 //! | [`control`] | the socket that commands arrive on |
@@ -81,9 +81,11 @@ pub use crate::config::{Config, ConfigError, default_file};
 use crate::far_tier::FarTier;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
-pub use crate::processes::child::{COMMAND as PROCESS_COMMAND, run as run_process};
+pub use crate::processes::child::COMMAND as PROCESS_COMMAND;
 use crate::processes::confinement::Confinement;
+use crate::processes::environment::Credentials;
 use crate::processes::keys::KeyHolder;
+pub use crate::processes::role::run as run_process;
 use crate::source::Source;
 pub use crate::system::{become_owner_of, forbid_dumps};
 pub use crate::threads::Outcome;
@@ -104,6 +106,7 @@ pub struct RunOptions {
 pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let RunOptions { config, path, status } = started;
     logger::level(config.log.level);
+    let credentials = Credentials::remove_from_environment()?;
     forbid_dumps();
     log::info!(
         target: "run",
@@ -118,18 +121,14 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     // The keys are read, in a process of their own, before privileges are dropped.
     let key_holder = KeyHolder::start(&config).context("[spool]")?;
     let secrets = key_holder.as_ref().map(KeyHolder::secrets).unwrap_or_default();
-    let far_tier = Arc::new(FarTier::default());
-    if let Some(directory) = config.spool.directory() {
-        far_tier.open(directory, &config.retention)?;
-    }
+    let far_tier = Arc::new(FarTier::start(&config, credentials)?);
     system::give_up(user.as_ref())?;
     let control = config.process.control().map(control::listen).transpose()?;
     let _locks = Locks::take(&config)?;
     if let Some(directory) = config.spool.directory() {
         far_tier.note(directory, &config.retention)?;
     }
-    let network = far_tier.far().is_some();
-    Confinement::of_capture(&config, &path, network).apply("capture")?;
+    Confinement::of_capture(&config, &path).apply("capture")?;
     let signals = listen_to_signals()?;
     let clock = Arc::new(ClockWatch::open(config.journal.path.with_file_name("clock")));
     let mut store_settings = store::settings(&config);
@@ -143,14 +142,23 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     system::notify(&[NotifyState::Ready]);
     let status = status.map_or(config.log.status, Span);
     let processes = key_holder.iter().map(|holder| &holder.process).collect();
-    let main_loop =
-        MainLoop { config, path, status, store: &store, threads: &threads, clock: &clock, processes };
+    let main_loop = MainLoop {
+        config,
+        path,
+        status,
+        store: &store,
+        threads: &threads,
+        clock: &clock,
+        processes,
+        far_tier: &far_tier,
+    };
     let lost = main_loop.run(&signals);
     system::notify(&[NotifyState::Stopping]);
     let outcome = threads.stop(store)?;
     if let Some(holder) = &key_holder {
         holder.process.close();
     }
+    far_tier.close();
     Ok(if lost { Outcome::WorkerFailed } else { outcome })
 }
 

@@ -14,6 +14,7 @@ use signal_hook::iterator::Signals;
 
 use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Span};
+use crate::far_tier::FarTier;
 use crate::processes::child::Process;
 use crate::status::{Losses, StatusLine, evictions};
 use crate::threads::Threads;
@@ -27,8 +28,9 @@ pub(crate) struct MainLoop<'a> {
     pub(crate) store: &'a StoreWriter,
     pub(crate) threads: &'a Threads,
     pub(crate) clock: &'a ClockWatch,
-    /// The daemon's other processes.
+    /// The processes without which the daemon stops.
     pub(crate) processes: Vec<&'a Process>,
+    pub(crate) far_tier: &'a FarTier,
 }
 
 impl MainLoop<'_> {
@@ -53,6 +55,7 @@ impl MainLoop<'_> {
                 Err(RecvTimeoutError::Disconnected) => thread::sleep(CHECK_INTERVAL),
             }
             self.check_clock();
+            self.far_tier.watch();
             let snapshot = shared_status.snapshot();
             let lines = losses.check(&snapshot.drops().places());
             for line in lines.into_iter().chain(table_losses.check(&evictions(&snapshot.counters()))) {

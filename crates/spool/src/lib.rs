@@ -45,7 +45,7 @@
 //! | `read` | [`Reader`], [`OrderedPackets`], the catalogue of a directory |
 //! | `trust` | [`MasterKey`], keys of owners, [`Signer`], seals, the [`DeletionLog`], [`verify()`] |
 //! | `retain` | [`Janitor`], [`Holds`], [`forget()`], [`PendingJournal`], [`ProductLog`], the tier |
-//! | `far` | [`FarStorage`], which other crates implement, stubs of its segments, transfers |
+//! | `far` | [`FarStorage`], which other crates implement, stubs, transfers; [`RemoteStorage`] |
 //! | [`rules`] | which calls are recorded: [`rules::Rules`], decisions, packets that wait for one |
 //!
 //! A folder uses only folders above it in this order: `segment`, `far`, `trust`, `read` and `write`,
@@ -55,6 +55,7 @@
 mod error;
 mod far;
 mod files;
+mod frame;
 mod hex;
 mod layout;
 mod read;
@@ -66,6 +67,8 @@ mod trust;
 mod write;
 
 pub use error::{Error, FarError};
+pub use far::remote::RemoteStorage;
+pub use far::service::FarService;
 pub use far::storage::{FarStorage, Upload, UploadOutcome, is_anything_far};
 pub use far::transfers::UploadRate;
 pub use layout::FAR;

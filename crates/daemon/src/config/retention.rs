@@ -52,31 +52,26 @@ section! {
         #[live = true]
         free_again: FreeSpace = FreeSpace(Watermarks::default().high),
         /// Where older segments move: a second directory, on a larger disk, or a bucket and prefix of storage
-        /// that speaks S3. `ringtap export` and the other commands find them there.
+        /// that speaks S3. `ringtap export` and the other commands find them there. Another bucket needs a
+        /// restart.
         #[live = true]
         #[accepts = "a path, such as \"/mnt/archive/ringtap\", a bucket, such as \
                      \"s3://recordings/sensor-1\", or \"\" for none"]
         tier: PathBuf = PathBuf::new(),
         /// The server of the bucket that `tier` names: scheme, host and port. Empty is AWS.
-        #[live = true]
         #[accepts = "a URL, such as \"https://s3.example.org:9000\", or \"\" for AWS"]
         tier_endpoint: String = String::new(),
         /// The region of the bucket. Servers other than AWS expect the one in their own configuration,
         /// usually this one.
-        #[live = true]
         #[accepts = "a region, such as \"eu-central-1\""]
         tier_region: String = ringtap_bucket::Settings::default().region,
         /// Name the bucket in the path of a request. False: in the host, as AWS has it.
-        #[live = true]
         tier_path_style: bool = ringtap_bucket::Settings::default().path_style,
         /// Allow an endpoint of `http://`: whoever is on the way can read what is not sealed.
-        #[live = true]
         tier_http: bool = ringtap_bucket::Settings::default().http,
         /// File with the lines `aws_access_key_id = ...` and `aws_secret_access_key = ...`, readable by its
-        /// owner alone. It is read at the start, before the program drops its privileges, and on a reload
-        /// where it still may be. "machine" asks the metadata service of the cloud; empty reads
-        /// AWS_ACCESS_KEY_ID and so on from the environment.
-        #[live = true]
+        /// owner alone. It is read at the start, before the program drops its privileges. "machine" asks the
+        /// metadata service of the cloud; empty reads AWS_ACCESS_KEY_ID and so on from the environment.
         #[accepts = "a path, such as \"/etc/ringtap/s3\", \"machine\", or \"\" for the environment"]
         tier_credentials: String = String::new(),
         /// Bytes a second that go to the bucket at most. Zero is no limit.

@@ -15,14 +15,20 @@ use rustix::net::{
 /// Makes a connection to the process at the other end.
 pub(crate) fn connect(socket: &UnixStream) -> io::Result<UnixStream> {
     let (ours, theirs) = UnixStream::pair()?;
-    let passed = [theirs.as_fd()];
+    pass(socket, &theirs)?;
+    Ok(ours)
+}
+
+/// Passes a connection to the process at the other end.
+pub(crate) fn pass(socket: &UnixStream, connection: &UnixStream) -> io::Result<()> {
+    let passed = [connection.as_fd()];
     let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !control.push(SendAncillaryMessage::ScmRights(&passed)) {
         return Err(io::ErrorKind::OutOfMemory.into());
     }
     sendmsg(socket, &[IoSlice::new(&[0])], &mut control, SendFlags::NOSIGNAL)?;
-    Ok(ours)
+    Ok(())
 }
 
 /// The next connection that the other end makes; None once it has ended.

@@ -6,11 +6,11 @@
 use std::fs::File;
 use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetStatus, Scope,
-    path_beneath_rules,
+    ABI, Access, AccessFs, AccessNet, NetPort, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
+    RulesetStatus, Scope, path_beneath_rules,
 };
 
 use crate::config::Config;
@@ -23,21 +23,36 @@ pub(crate) struct Confinement {
     reads: Vec<PathBuf>,
     /// Directories in which it may do everything.
     writes: Vec<PathBuf>,
-    /// Whether it connects to others.
-    network: bool,
+    /// Programs and libraries that it may run.
+    runs: Vec<PathBuf>,
+    /// Ports of others that it may connect to.
+    ports: Vec<u16>,
     calls: anyhow::Result<Calls>,
+    /// What it tries, and must be refused.
+    refused: &'static [Attempt],
+}
+
+/// What no process may do, or nearly none.
+#[derive(Clone, Copy, Debug)]
+enum Attempt {
+    File,
+    Connection,
+    Program,
 }
 
 impl Confinement {
+    fn of(calls: anyhow::Result<Calls>) -> Self {
+        let refused = &[Attempt::File, Attempt::Connection, Attempt::Program];
+        Self { reads: vec![], writes: vec![], runs: vec![], ports: vec![], calls, refused }
+    }
+
     /// The process with the keys: no file, no program, no connection.
     pub(crate) fn of_keys() -> Self {
-        let (reads, writes) = (Vec::new(), Vec::new());
-        Self { reads, writes, network: false, calls: system_calls::of_every_process() }
+        Self::of(system_calls::of_every_process())
     }
 
     /// The process that captures and records: its own directories, its configuration and what that names.
-    /// Connections to others only where segments move to a bucket.
-    pub(crate) fn of_capture(config: &Config, path: &Path, network: bool) -> Self {
+    pub(crate) fn of_capture(config: &Config, path: &Path) -> Self {
         let directories = [
             config.spool.directory(),
             config.retention.tier(),
@@ -46,19 +61,32 @@ impl Confinement {
             config.journal.path.parent(),
         ];
         let writes = directories.into_iter().flatten().map(present).collect();
-        let mut reads: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         let secrets = config.secret_files();
         let lists = config.number_files();
         let beside = std::iter::once(path).chain(lists.iter().map(PathBuf::as_path));
+        let mut reads = paths(&SYSTEM);
         reads.extend(beside.map(|file| reloaded(file, &secrets)));
         reads.extend(config.capture.files.iter().cloned());
-        if network {
-            reads.extend(NETWORK.iter().map(PathBuf::from));
-            let named = ["SSL_CERT_FILE", "SSL_CERT_DIR", "AWS_WEB_IDENTITY_TOKEN_FILE"];
-            reads.extend(named.iter().filter_map(std::env::var_os).map(PathBuf::from));
-        }
-        let calls = if network { system_calls::of_network() } else { system_calls::of_capture() };
-        Self { reads, writes, network, calls }
+        Self { reads, writes, ..Self::of(system_calls::of_capture()) }
+    }
+
+    /// The process that speaks to the bucket: files that name resolution reads, and some more; connections to
+    /// these ports.
+    pub(crate) fn of_network(ports: &[u16], files: Vec<PathBuf>) -> Self {
+        let reads = [paths(&RESOLUTION), paths(&LIBRARIES), files].concat();
+        let ports = [ports, &[NAMES]].concat();
+        Self { reads, ports, ..Self::of(system_calls::of_network()) }
+    }
+
+    /// The process that starts it: what it may do and needs to start, for no process may do more than the one
+    /// that started it.
+    pub(crate) fn of_starter(ports: &[u16], files: Vec<PathBuf>) -> Self {
+        let own = Self::of_network(ports, files);
+        let named = ["SSL_CERT_FILE", "SSL_CERT_DIR"].iter().filter_map(std::env::var_os);
+        let reads = [own.reads, paths(&STARTED), named.map(PathBuf::from).collect()].concat();
+        let runs = [paths(&LIBRARIES), paths(&["/proc/self/exe"])].concat();
+        let (writes, calls) = (paths(&["/dev/null"]), system_calls::of_starter());
+        Self { reads, writes, runs, calls, refused: &[Attempt::Connection], ports: own.ports }
     }
 
     /// Confines this thread and those that it starts, so call it before there is a second one. What the
@@ -68,7 +96,7 @@ impl Confinement {
     ///
     /// The process can still do what it must not.
     pub(crate) fn apply(self, name: &str) -> anyhow::Result<()> {
-        let network = self.network;
+        let refused = self.refused;
         match self.restrict_files() {
             Ok(RulesetStatus::FullyEnforced) => {}
             Ok(RulesetStatus::PartiallyEnforced) => log::debug!(
@@ -86,7 +114,7 @@ impl Confinement {
             ),
         }
         match self.calls.and_then(system_calls::allow_only) {
-            Ok(()) => check(name, network),
+            Ok(()) => check(name, refused),
             Err(error) => log::warn!(
                 target: "run",
                 "the process for {name} may make every system call: the filter is refused ({error:#}); does \
@@ -99,15 +127,17 @@ impl Confinement {
     fn restrict_files(&self) -> anyhow::Result<RulesetStatus> {
         let all = AccessFs::ReadFile | AccessFs::ReadDir | AccessFs::WriteFile | AccessFs::Truncate;
         let all = all | AccessFs::RemoveFile | AccessFs::RemoveDir | AccessFs::MakeReg | AccessFs::MakeDir;
-        let mut rules = Ruleset::default().handle_access(AccessFs::from_all(KNOWN))?;
-        if !self.network {
-            rules = rules.handle_access(AccessNet::from_all(KNOWN))?;
-        }
-        let rules = rules
+        let ports =
+            self.ports.iter().map(|port| Ok::<_, RulesetError>(NetPort::new(*port, AccessNet::ConnectTcp)));
+        let rules = Ruleset::default()
+            .handle_access(AccessFs::from_all(KNOWN))?
+            .handle_access(AccessNet::from_all(KNOWN))?
             .scope(Scope::Signal)?
             .create()?
             .add_rules(path_beneath_rules(&self.reads, AccessFs::ReadFile | AccessFs::ReadDir))?
-            .add_rules(path_beneath_rules(&self.writes, all | AccessFs::Refer))?;
+            .add_rules(path_beneath_rules(&self.writes, all | AccessFs::Refer))?
+            .add_rules(path_beneath_rules(&self.runs, AccessFs::ReadFile | AccessFs::Execute))?
+            .add_rules(ports)?;
         Ok(rules.restrict_self()?.ruleset)
     }
 }
@@ -146,22 +176,32 @@ fn present(path: &Path) -> PathBuf {
     }
 }
 
+fn paths(names: &[&str]) -> Vec<PathBuf> {
+    names.iter().map(PathBuf::from).collect()
+}
+
 /// Tries what must be refused now, and names what is not.
-fn check(name: &str, network: bool) {
-    let is_refused = |result: std::io::Result<()>| {
-        result.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied)
-    };
-    let file = is_refused(File::open(FOREIGN).map(|_| ()));
-    let connection = network || is_refused(TcpStream::connect((Ipv4Addr::LOCALHOST, DISCARD)).map(|_| ()));
-    let program = Command::new("/proc/self/exe").arg("--version").stdout(Stdio::null()).spawn();
-    let program = is_refused(program.map(|mut child| {
-        let _ = child.wait();
-    }));
-    let open = [(file, "files"), (connection, "connections"), (program, "programs")];
-    let open: Vec<&str> = open.iter().filter(|(refused, _)| !refused).map(|(_, what)| *what).collect();
-    match open.as_slice() {
+fn check(name: &str, refused: &[Attempt]) {
+    let possible: Vec<&str> = refused.iter().filter_map(|attempt| attempt.succeeds()).collect();
+    match possible.as_slice() {
         [] => log::info!(target: "run", "the process for {name} is confined"),
         open => log::warn!(target: "run", "the process for {name} is confined but for {}", open.join(", ")),
+    }
+}
+
+impl Attempt {
+    /// What is not refused, in words.
+    fn succeeds(self) -> Option<&'static str> {
+        let (words, result) = match self {
+            Self::File => ("files", File::open(FOREIGN).map(drop)),
+            Self::Connection => ("connections", TcpStream::connect((Ipv4Addr::LOCALHOST, DISCARD)).map(drop)),
+            Self::Program => {
+                let program = Command::new("/proc/self/exe").arg("--version").spawn();
+                ("programs", program.and_then(|mut child| child.wait()).map(drop))
+            }
+        };
+        let is_refused = result.is_err_and(|error| error.kind() == std::io::ErrorKind::PermissionDenied);
+        (!is_refused).then_some(words)
     }
 }
 
@@ -181,16 +221,33 @@ const SYSTEM: [&str; 10] = [
     "/dev/null",
     "/dev/urandom",
 ];
-/// What a client of a network reads: names, certificates, libraries for both.
-const NETWORK: [&str; 7] = [
-    "/etc",
+/// What the resolution of names reads. Not all of `/etc`: the keys may be there.
+const RESOLUTION: [&str; 9] = [
+    "/etc/resolv.conf",
+    "/etc/hosts",
+    "/etc/nsswitch.conf",
+    "/etc/host.conf",
+    "/etc/gai.conf",
+    "/etc/services",
+    "/etc/ld.so.cache",
     "/run/systemd/resolve",
-    "/usr/share/ca-certificates",
-    "/usr/lib",
-    "/usr/lib64",
-    "/lib",
-    "/lib64",
+    "/dev/urandom",
 ];
+/// Libraries of this program, and those that name resolution loads.
+const LIBRARIES: [&str; 5] = ["/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64"];
+/// What a program reads when it starts, certificates, and where name resolution may be configured anew.
+const STARTED: [&str; 8] = [
+    "/etc",
+    "/run/NetworkManager",
+    "/run/resolvconf",
+    "/usr/local/share/ca-certificates",
+    "/usr/share/ca-certificates",
+    "/usr/share/pki",
+    "/var/lib/ca-certificates",
+    "/proc/self/exe",
+];
+/// The port of name servers.
+const NAMES: u16 = 53;
 /// A file that every user may read.
 const FOREIGN: &str = "/etc/passwd";
 /// The port of the discard service: nobody listens there.
@@ -199,6 +256,7 @@ const DISCARD: u16 = 9;
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::net::TcpListener;
     use std::os::unix::net::UnixStream;
     use std::thread;
 
@@ -233,10 +291,9 @@ mod tests {
         fs::create_dir(&spool).expect("a directory");
         let memory = quarter_of_memory();
         let capture = Confinement {
-            reads: SYSTEM.iter().map(PathBuf::from).collect(),
+            reads: paths(&SYSTEM),
             writes: vec![spool.clone()],
-            network: false,
-            calls: system_calls::of_capture(),
+            ..Confinement::of(system_calls::of_capture())
         };
         confined(capture, move || {
             fs::create_dir(spool.join("day")).expect("its own directory");
@@ -270,6 +327,27 @@ mod tests {
             refused(fs::write(&file, "y"));
             refused(TcpStream::connect((Ipv4Addr::LOCALHOST, DISCARD)));
             refused(UnixStream::pair());
+            refused(Command::new("/bin/true").spawn());
+            thread::spawn(|| ()).join().expect("threads may be started");
+        });
+    }
+
+    #[test]
+    fn the_process_for_the_network_connects_to_the_ports_of_the_bucket_alone() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let file = dir.path().join("file");
+        fs::write(&file, "x").expect("a file");
+        let bucket = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let other = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let [bucket_port, other_port] = [&bucket, &other].map(|there| there.local_addr().expect("it").port());
+        confined(Confinement::of_network(&[bucket_port], vec![]), move || {
+            TcpStream::connect(("localhost", bucket_port)).expect("a name is resolved, and the port allowed");
+            refused(TcpStream::connect((Ipv4Addr::LOCALHOST, other_port)));
+            refused(TcpListener::bind("127.0.0.1:0"));
+            refused(File::open(&file));
+            refused(File::open(FOREIGN));
+            refused(fs::write(&file, "y"));
+            refused(fs::read_dir("/etc"));
             refused(Command::new("/bin/true").spawn());
             thread::spawn(|| ()).join().expect("threads may be started");
         });

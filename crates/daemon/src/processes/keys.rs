@@ -6,7 +6,7 @@ use anyhow::Context;
 use ringtap_spool::{MasterKey, RemoteKeys, Signer};
 
 use crate::config::{Config, Secrets};
-use crate::processes::child::{Process, Role};
+use crate::processes::child::{Process, Role, Start};
 
 /// The running process.
 #[derive(Debug)]
@@ -23,7 +23,7 @@ impl KeyHolder {
     /// A key cannot be read.
     pub(crate) fn start(config: &Config) -> anyhow::Result<Option<Self>> {
         let Some(files) = config.spool.key_files() else { return Ok(None) };
-        let process = Process::start("the keys", Role::Keys(files), config)?;
+        let process = Process::start("the keys", Start::new(Role::Keys(files), config), None)?;
         let connecting = process.clone();
         let keys = RemoteKeys::open(move || connecting.connect())?;
         Ok(Some(Self { process, keys }))

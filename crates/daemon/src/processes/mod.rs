@@ -3,6 +3,10 @@
 pub(crate) mod channel;
 pub(crate) mod child;
 pub(crate) mod confinement;
+pub(crate) mod environment;
 pub(crate) mod key_role;
 pub(crate) mod keys;
+pub(crate) mod network_role;
+pub(crate) mod role;
+pub(crate) mod serving;
 pub(crate) mod system_calls;

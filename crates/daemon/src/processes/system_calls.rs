@@ -39,7 +39,7 @@ pub(crate) fn of_every_process() -> anyhow::Result<Calls> {
 /// service manager.
 pub(crate) fn of_capture() -> anyhow::Result<Calls> {
     let mut calls = of_every_process()?;
-    calls.extend(FILES.iter().chain(CAPTURE).map(|call| (*call, Vec::new())));
+    calls.extend([READING, WRITING, CAPTURE].concat().iter().map(|call| (*call, Vec::new())));
     let unix = u64::from(libc::AF_UNIX.cast_unsigned());
     let datagrams = u64::from(libc::SOCK_DGRAM.cast_unsigned());
     calls.insert(libc::SYS_socket, vec![rule(&[(0, Op::Eq, unix), (1, Op::MaskedEq(0xf), datagrams)])?]);
@@ -47,10 +47,26 @@ pub(crate) fn of_capture() -> anyhow::Result<Calls> {
     Ok(calls)
 }
 
-/// Also connections to others.
+/// Also files to read, and connections to others.
 pub(crate) fn of_network() -> anyhow::Result<Calls> {
-    let mut calls = of_capture()?;
-    calls.extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
+    let mut calls = of_every_process()?;
+    calls.extend(READING.iter().chain(NETWORK).map(|call| (*call, Vec::new())));
+    let socket = |family: i32, kind: i32| {
+        let (family, kind) = (u64::from(family.cast_unsigned()), u64::from(kind.cast_unsigned()));
+        rule(&[(0, Op::Eq, family), (1, Op::MaskedEq(0xf), kind)])
+    };
+    let mut sockets = vec![socket(libc::AF_NETLINK, libc::SOCK_RAW)?];
+    for family in [libc::AF_INET, libc::AF_INET6, libc::AF_UNIX] {
+        sockets.extend([socket(family, libc::SOCK_STREAM)?, socket(family, libc::SOCK_DGRAM)?]);
+    }
+    calls.insert(libc::SYS_socket, sockets);
+    Ok(calls)
+}
+
+/// Also a program to start, and what that does until it is confined further.
+pub(crate) fn of_starter() -> anyhow::Result<Calls> {
+    let mut calls = of_network()?;
+    calls.extend(STARTING.iter().map(|call| (*call, Vec::new())));
     Ok(calls)
 }
 
@@ -117,13 +133,9 @@ const BASE: &[i64] = &[
     libc::SYS_time,
 ];
 
-const FILES: &[i64] = &[
+const READING: &[i64] = &[
     libc::SYS_openat,
-    libc::SYS_openat2,
     libc::SYS_pread64,
-    libc::SYS_preadv,
-    libc::SYS_pwrite64,
-    libc::SYS_pwritev,
     libc::SYS_newfstatat,
     libc::SYS_statx,
     libc::SYS_statfs,
@@ -133,9 +145,26 @@ const FILES: &[i64] = &[
     libc::SYS_getdents64,
     libc::SYS_getcwd,
     libc::SYS_readlinkat,
+    libc::SYS_fadvise64,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_open,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_stat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lstat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_access,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_readlink,
+];
+
+const WRITING: &[i64] = &[
+    libc::SYS_openat2,
+    libc::SYS_preadv,
+    libc::SYS_pwrite64,
+    libc::SYS_pwritev,
     libc::SYS_ftruncate,
     libc::SYS_fallocate,
-    libc::SYS_fadvise64,
     libc::SYS_fsync,
     libc::SYS_fdatasync,
     libc::SYS_sync_file_range,
@@ -154,16 +183,6 @@ const FILES: &[i64] = &[
     libc::SYS_utimensat,
     libc::SYS_umask,
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_open,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_stat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_lstat,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_access,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_readlink,
-    #[cfg(target_arch = "x86_64")]
     libc::SYS_mkdir,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_rmdir,
@@ -175,6 +194,60 @@ const FILES: &[i64] = &[
     libc::SYS_link,
     #[cfg(target_arch = "x86_64")]
     libc::SYS_chmod,
+];
+
+/// Name resolution sends its questions with `sendmmsg`.
+const NETWORK: &[i64] = &[
+    libc::SYS_connect,
+    libc::SYS_bind,
+    libc::SYS_getsockname,
+    libc::SYS_getpeername,
+    libc::SYS_getsockopt,
+    libc::SYS_setsockopt,
+    libc::SYS_sendmmsg,
+    libc::SYS_recvmmsg,
+    libc::SYS_ioctl,
+    libc::SYS_dup,
+    libc::SYS_eventfd2,
+    libc::SYS_epoll_create1,
+    libc::SYS_epoll_ctl,
+    libc::SYS_epoll_pwait,
+    libc::SYS_uname,
+    libc::SYS_sysinfo,
+    libc::SYS_prlimit64,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_epoll_wait,
+];
+
+const STARTING: &[i64] = &[
+    libc::SYS_clone,
+    libc::SYS_execve,
+    libc::SYS_wait4,
+    libc::SYS_waitid,
+    libc::SYS_pidfd_open,
+    libc::SYS_getppid,
+    libc::SYS_socketpair,
+    libc::SYS_pipe2,
+    libc::SYS_dup3,
+    libc::SYS_umask,
+    libc::SYS_chdir,
+    libc::SYS_set_tid_address,
+    libc::SYS_capget,
+    libc::SYS_capset,
+    libc::SYS_seccomp,
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_add_rule,
+    libc::SYS_landlock_restrict_self,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_arch_prctl,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_dup2,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_vfork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_fork,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_pipe,
 ];
 
 const CAPTURE: &[i64] = &[

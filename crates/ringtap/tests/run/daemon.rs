@@ -22,11 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(25);
 pub(crate) struct Place {
     pub(crate) dir: PathBuf,
     runs: u32,
+    /// Variables of the daemon besides those of the test.
+    pub(crate) environment: Vec<(&'static str, &'static str)>,
 }
 
 impl Place {
     pub(crate) fn new(dir: &Path) -> Self {
-        Self { dir: dir.to_owned(), runs: 0 }
+        Self { dir: dir.to_owned(), runs: 0, environment: Vec::new() }
     }
 
     /// A configuration with these lines in `[capture]` and `[store]`.
@@ -52,6 +54,7 @@ impl Place {
             .arg(self.dir.join("ringtap.toml"))
             .env_remove("JOURNAL_STREAM")
             .env_remove("NOTIFY_SOCKET")
+            .envs(self.environment.iter().copied())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(fs::File::create(&log).expect("a temporary file"))

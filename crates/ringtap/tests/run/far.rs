@@ -11,9 +11,9 @@ use crate::moto::{BUCKET, Moto, free_port};
 use crate::replayed::{files, ringtap};
 
 /// A sensor that keeps calls and moves them to a bucket.
-struct Sensor {
-    dir: tempfile::TempDir,
-    place: Place,
+pub(crate) struct Sensor {
+    pub(crate) dir: tempfile::TempDir,
+    pub(crate) place: Place,
     port: u16,
     /// Further lines of `[spool]`.
     spool: String,
@@ -21,7 +21,7 @@ struct Sensor {
 
 impl Sensor {
     /// With calls in its spool that are older than any clock.
-    fn new(port: u16, spool: impl Fn(&Sensor) -> String) -> Self {
+    pub(crate) fn new(port: u16, spool: impl Fn(&Sensor) -> String) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let place = Place::new(dir.path());
         let mut sensor = Self { dir, place, port, spool: String::new() };
@@ -34,11 +34,11 @@ impl Sensor {
         sensor
     }
 
-    fn at(&self, name: &str) -> String {
+    pub(crate) fn at(&self, name: &str) -> String {
         self.dir.path().join(name).to_str().unwrap().to_owned()
     }
 
-    fn configure(&self, capture: &str, retention: &str) {
+    pub(crate) fn configure(&self, capture: &str, retention: &str) {
         let path = self.place.configure(capture, "");
         let text = fs::read_to_string(&path).unwrap().replace("linger = \"1s\"\n", "");
         let (spool, more) = (self.at("spool"), &self.spool);
@@ -48,7 +48,7 @@ impl Sensor {
     }
 
     /// The lines that have everything move.
-    fn moves(&self) -> String {
+    pub(crate) fn moves(&self) -> String {
         let (port, credentials) = (self.port, self.at("credentials"));
         format!(
             "free = \"0%\"\ntier = \"s3://{BUCKET}/sensor-1\"\ntier_after = \"1m\"\n\
@@ -58,13 +58,13 @@ impl Sensor {
     }
 
     /// Runs while nothing happens on its network, with these lines about retention.
-    fn tend(&mut self, retention: &str) -> Daemon {
+    pub(crate) fn tend(&mut self, retention: &str) -> Daemon {
         self.configure(&silence(self.dir.path()), retention);
         self.place.start()
     }
 
     /// Segments that are here.
-    fn segments(&self) -> u64 {
+    pub(crate) fn segments(&self) -> u64 {
         let days = fs::read_dir(self.at("spool")).unwrap().map(|day| day.unwrap().path());
         let files = days.filter(|day| day.is_dir()).flat_map(|day| fs::read_dir(day).unwrap());
         files
@@ -73,7 +73,7 @@ impl Sensor {
     }
 
     /// Has everything moved.
-    fn moved(&mut self) {
+    pub(crate) fn moved(&mut self) {
         let (lines, all) = (self.moves(), self.segments());
         let mut daemon = self.tend(&lines);
         daemon.says(" moved to s3://recordings/sensor-1");
@@ -98,7 +98,7 @@ impl Sensor {
         (output.status.code(), String::from_utf8_lossy(&text).into_owned())
     }
 
-    fn export(&self, call: &str) -> (Option<i32>, String) {
+    pub(crate) fn export(&self, call: &str) -> (Option<i32>, String) {
         let (records, spool, pcap) = (self.at("records"), self.at("spool"), self.at("call.pcap"));
         let export = ["export", call, "--store", &records, "--spool", &spool, "--pcap", &pcap, "--force"];
         match fs::metadata(self.at("seal.key")) {
@@ -108,7 +108,7 @@ impl Sensor {
     }
 
     /// A call with sound in both directions, and another.
-    fn calls(&self) -> (String, String) {
+    pub(crate) fn calls(&self) -> (String, String) {
         let calls = self.place.calls();
         let one = calls.iter().find(|(_, (_, streams))| streams.len() >= 2).unwrap().0.clone();
         let other =
@@ -117,7 +117,7 @@ impl Sensor {
     }
 }
 
-fn end(daemon: Daemon) -> String {
+pub(crate) fn end(daemon: Daemon) -> String {
     daemon.signal("TERM");
     let (status, log) = daemon.end();
     assert_eq!(status, Some(0), "{log}");

@@ -11,6 +11,7 @@
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `metrics` | metrics for other machines |
 //! | `moto` | a server that speaks S3 |
+//! | `network` | the process that speaks to the bucket |
 //! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
@@ -32,6 +33,8 @@ mod kept;
 mod metrics;
 #[path = "../../../bucket/tests/moto/mod.rs"]
 mod moto;
+#[cfg(feature = "s3")]
+mod network;
 mod processes;
 mod product;
 mod replayed;

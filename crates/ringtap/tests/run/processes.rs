@@ -39,12 +39,12 @@ fn holder(daemon: &Daemon) -> u32 {
     all[0]
 }
 
-fn status(process: u32) -> String {
+pub(crate) fn status(process: u32) -> String {
     fs::read_to_string(format!("/proc/{process}/status")).unwrap()
 }
 
 /// How often the bytes are in the memory of a process.
-fn copies(process: u32, wanted: &[u8]) -> usize {
+pub(crate) fn copies(process: u32, wanted: &[u8]) -> usize {
     let maps = fs::read_to_string(format!("/proc/{process}/maps")).unwrap();
     let memory = File::open(format!("/proc/{process}/mem")).unwrap();
     let mut found = 0;

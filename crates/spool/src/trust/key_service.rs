@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use ringtap_model::Nanos;
 use zeroize::Zeroizing;
 
-use crate::trust::frame;
+use crate::frame;
 use crate::trust::keys::{self, Bytes, ROW, Unwrapped};
 use crate::trust::master_key::MasterKey;
 use crate::trust::remote_keys::{ANSWER, CLOSE, KEY, OPEN, REFUSAL, SESSION, SIGN, VERSION, WHO};

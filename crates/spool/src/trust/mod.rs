@@ -6,7 +6,6 @@ pub(crate) mod chunk_sealer;
 pub(crate) mod deletion_entry;
 pub(crate) mod deletion_log;
 pub(crate) mod deletion_summary;
-pub(crate) mod frame;
 pub(crate) mod head;
 pub(crate) mod key_service;
 pub(crate) mod keys;

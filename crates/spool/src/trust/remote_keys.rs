@@ -25,7 +25,7 @@ use ringtap_model::Nanos;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
-use crate::trust::frame;
+use crate::frame;
 
 pub(crate) const VERSION: u8 = 1;
 pub(crate) const WHO: u8 = 1;

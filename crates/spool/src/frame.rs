@@ -23,13 +23,22 @@ pub(crate) fn write(to: &mut impl Write, kind: u8, parts: &[&[u8]]) -> io::Resul
 
 /// Reads the next frame into the buffer: its kind. None at the end of the input.
 pub(crate) fn read(from: &mut impl Read, into: &mut Vec<u8>) -> io::Result<Option<u8>> {
+    read_at_most(from, into, LONGEST)
+}
+
+/// The same for frames that are no longer than this, with their kind.
+pub(crate) fn read_at_most(
+    from: &mut impl Read,
+    into: &mut Vec<u8>,
+    longest: usize,
+) -> io::Result<Option<u8>> {
     let mut head = [0; 5];
     match from.read(&mut head[..1])? {
         0 => return Ok(None),
         _ => from.read_exact(&mut head[1..])?,
     }
     let length = u32::from_le_bytes([head[0], head[1], head[2], head[3]]) as usize;
-    if !(1..=LONGEST).contains(&length) {
+    if !(1..=longest).contains(&length) {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame has an impossible length"));
     }
     into.clear();
