@@ -26,6 +26,7 @@
 //! | [`spool`] | a changed segment, index or list of keys: packets of sound chunks alone |
 //! | [`seals`], [`chain`], [`deletions`] | a changed file of a signed spool is found; no packet is new |
 //! | [`far`] | changed stubs, and far storage that lies |
+//! | [`network`] | questions and answers between the daemon's processes that lie |
 //! | [`journal`], [`outbox`] | what was recovered is recovered again; an outbox is emptied |
 //! | [`configuration`] | accepted, or refused by name |
 //! | [`control`] | a request written again is the same |
@@ -40,6 +41,7 @@ mod engine;
 mod frame;
 mod hep;
 mod media;
+mod network;
 mod records;
 mod scratch;
 mod sdp;
@@ -55,6 +57,7 @@ pub use engine::{engine, engine_counters};
 pub use frame::frame;
 pub use hep::hep;
 pub use media::media;
+pub use network::network;
 pub use records::{journal, outbox};
 pub use sdp::sdp;
 pub use settings::{configuration, control};
@@ -66,7 +69,7 @@ pub use websocket::websocket;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 20] = [
+pub const BODIES: [Body; 21] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
@@ -83,6 +86,7 @@ pub const BODIES: [Body; 20] = [
     ("chain", chain),
     ("deletions", deletions),
     ("far", far),
+    ("network", network),
     ("journal", journal),
     ("outbox", outbox),
     ("configuration", configuration),

@@ -98,6 +98,7 @@ targets!(
     chain,
     deletions,
     far,
+    network,
     journal,
     outbox,
     configuration,
