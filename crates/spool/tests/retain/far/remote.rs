@@ -1,17 +1,22 @@
 //! Far storage in another process: it does what storage here does, and neither side believes the other.
 
 use std::io::{Read, Write};
+use std::ops::Range;
 use std::os::unix::net::UnixStream;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
-use ringtap_spool::{FarError, FarService, FarStorage, RemoteStorage};
+use ringtap_spool::{FarError, FarService, FarStorage, RemoteStorage, Upload, UploadOutcome};
 
 use super::MemoryStorage;
 
 /// The storage, spoken to over sockets.
 pub(super) fn remote(storage: &MemoryStorage) -> RemoteStorage {
-    let service = FarService::new(Arc::new(storage.clone()));
+    served(Arc::new(storage.clone()))
+}
+
+fn served(far: Arc<dyn FarStorage>) -> RemoteStorage {
+    let service = FarService::new(far);
     RemoteStorage::new("memory".into(), move || {
         let (ours, theirs) = UnixStream::pair()?;
         let service = service.clone();
@@ -197,4 +202,90 @@ fn long_ranges_come_in_several_questions_and_whole() {
         thread::yield_now();
     }
     assert_eq!(storage.state().given_up, 1);
+}
+
+/// A storage whose uploads wait until they are released, and that keeps nothing.
+#[derive(Debug)]
+struct SlowStorage {
+    released: Arc<(Mutex<bool>, Condvar)>,
+}
+
+impl FarStorage for SlowStorage {
+    fn url(&self) -> String {
+        "slow".into()
+    }
+
+    fn upload(&self, _: &str, _: u64) -> Result<Box<dyn Upload>, FarError> {
+        Ok(Box::new(SlowUpload(Arc::clone(&self.released))))
+    }
+
+    fn read(&self, _: &str, ranges: &[Range<u64>]) -> Result<Vec<Vec<u8>>, FarError> {
+        Ok(ranges.iter().map(|range| vec![7; (range.end - range.start) as usize]).collect())
+    }
+
+    fn length(&self, _: &str) -> Result<u64, FarError> {
+        Ok(9)
+    }
+
+    fn delete(&self, _: &[String]) -> Result<(), FarError> {
+        Ok(())
+    }
+}
+
+struct SlowUpload(Arc<(Mutex<bool>, Condvar)>);
+
+impl Upload for SlowUpload {
+    fn piece(&self) -> usize {
+        8 << 20
+    }
+
+    fn put(&mut self, _: Vec<u8>) -> Result<(), FarError> {
+        let (released, condition) = &*self.0;
+        let released = released.lock().expect("a lock");
+        drop(condition.wait_while(released, |released| !*released).expect("a lock"));
+        Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<UploadOutcome, FarError> {
+        Ok(UploadOutcome::default())
+    }
+
+    fn give_up(self: Box<Self>) {}
+}
+
+#[test]
+fn a_slow_upload_delays_no_other_operation() {
+    let released = Arc::new((Mutex::new(false), Condvar::new()));
+    let far = Arc::new(served(Arc::new(SlowStorage { released: Arc::clone(&released) })));
+    let mut upload = far.upload(NAME, 9).expect("it begins");
+    let uploading = thread::spawn(move || upload.put(vec![1; 9]).and_then(|()| upload.finish()));
+    assert_eq!(far.read(NAME, std::slice::from_ref(&(0..32))), Ok(vec![vec![7; 32]]));
+    assert_eq!(far.length(NAME), Ok(9));
+    assert!(!uploading.is_finished(), "it waits still");
+    *released.0.lock().expect("a lock") = true;
+    released.1.notify_all();
+    uploading.join().expect("no panic").expect("complete");
+}
+
+/// `cargo test --release -p ringtap-spool --test retain -- --ignored --nocapture what_the_other_process_costs`
+#[test]
+#[ignore = "prints a figure; nothing can fail"]
+fn what_the_other_process_costs() {
+    let released = Arc::new((Mutex::new(true), Condvar::new()));
+    let far = served(Arc::new(SlowStorage { released }));
+    let (bytes, began) = (1_u64 << 30, std::time::Instant::now());
+    let mut upload = far.upload(NAME, bytes).expect("it begins");
+    for _ in 0..bytes / (8 << 20) {
+        upload.put(vec![1; 8 << 20]).expect("it is taken");
+    }
+    upload.finish().expect("complete");
+    println!("upload: {:.0} MB/s", bytes as f64 / 1e6 / began.elapsed().as_secs_f64());
+    let began = std::time::Instant::now();
+    for _ in 0..64 {
+        far.read(NAME, std::slice::from_ref(&(0..16 << 20))).expect("it is there");
+    }
+    println!("read: {:.0} MB/s", bytes as f64 / 1e6 / began.elapsed().as_secs_f64());
+    let began = std::time::Instant::now();
+    (0..10_000).for_each(|_| assert_eq!(far.length(NAME), Ok(9)));
+    println!("an operation: {:.0} microseconds", began.elapsed().as_secs_f64() * 100.0);
 }
