@@ -267,7 +267,7 @@ fn a_slow_upload_delays_no_other_operation() {
     uploading.join().expect("no panic").expect("complete");
 }
 
-/// `cargo test --release -p ringtap-spool --test retain -- --ignored --nocapture what_the_other_process_costs`
+/// `cargo test --release -p ringtap-spool --test retain -- --ignored --nocapture what_the_other_process`
 #[test]
 #[ignore = "prints a figure; nothing can fail"]
 fn what_the_other_process_costs() {
