@@ -1,4 +1,5 @@
-# Two commands do all the set-up: `make demo` and `make test`. Both install what is missing from Debian's packages.
+# Two commands do all the set-up: `make demo` and `make test`. Both install what is missing from Debian's packages, as do
+# `make packages` and the measurements; `make install` and `make uninstall` never do.
 
 CARGO ?= cargo
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
@@ -6,16 +7,22 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 RINGTAP := $(TARGET)/release/ringtap
 QUICK := $(TARGET)/quick/ringtap
 SHIPPED := $(TARGET)/shipped/ringtap
+PACKAGED := $(TARGET)/packages
+PREFIX ?= /usr/local
+SYSCONFDIR ?= /etc
 MOTO := $(TARGET)/moto
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture packages-build packages-test packages-bench
+.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
 	@echo "make test    install what the tests need and run all of them"
 	@echo "make build   the program to install: $(SHIPPED), and its debug information beside it"
+	@echo "make install   what make build built, into PREFIX=/usr/local, below DESTDIR; make uninstall removes it"
+	@echo "make packages  .deb and tarball of it: $(PACKAGED)"
+	@echo "make test-packages  installs, runs, upgrades and purges them in bare Debian roots; SUITES='bookworm trixie'"
 	@echo "make lint    formatting and lints"
 	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
@@ -46,7 +53,22 @@ build: release
 	@mkdir -p $(dir $(SHIPPED))
 	@objcopy --only-keep-debug --compress-debug-sections $(RINGTAP) $(SHIPPED).debug
 	@objcopy --strip-all --add-gnu-debuglink=$(SHIPPED).debug $(RINGTAP) $(SHIPPED)
+	@tools/dependencies notices $(dir $(SHIPPED))NOTICES >/dev/null
 	@ls -sh $(SHIPPED) $(SHIPPED).debug
+
+# Builds nothing, so that root compiles nothing: as `make build && sudo make install`.
+install:
+	@packaging/installed $(SHIPPED) PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR) DESTDIR=$(DESTDIR)
+
+uninstall:
+	@packaging/install --uninstall PREFIX=$(PREFIX) SYSCONFDIR=$(SYSCONFDIR) DESTDIR=$(DESTDIR)
+
+packages: packages-deb build
+	@packaging/build $(SHIPPED) $(SHIPPED).debug $(PACKAGED)
+
+# Needs root, for the roots that it makes with debootstrap, from the mirror that apt is configured for.
+test-packages: packages-deb packages
+	@$(SUDO) python3 packaging/test.py $(abspath $(PACKAGED)) $(or $(SUITES),bookworm trixie)
 
 release: packages-build
 	$(CARGO) build --release --locked -p ringtap
@@ -106,7 +128,7 @@ torture: packages-test release
 
 # A C compiler builds SQLite and zstd, which are compiled in.
 packages-build:
-	@command -v cc >/dev/null || $(MAKE) --no-print-directory install PACKAGES="gcc libc6-dev"
+	@command -v cc >/dev/null || $(MAKE) --no-print-directory apt PACKAGES="gcc libc6-dev"
 
 packages-test: packages-build
 	@missing=""; \
@@ -116,7 +138,7 @@ packages-test: packages-build
 	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2 vo-amrwbenc:vo-amrwbenc0; do \
 		/sbin/ldconfig -p | grep -q "lib$${library%%:*}\.so" || missing="$$missing lib$${library##*:}"; done; \
 	python3 -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
-	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
+	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 	@$(MAKE) --no-print-directory $(MOTO)/requirements.txt || echo "moto, the S3 server for tests, cannot be installed: the tests that need it are skipped"
 
 # A server that speaks S3, in an environment of its own.
@@ -130,10 +152,17 @@ $(MOTO)/requirements.txt: crates/bucket/tests/moto/requirements.txt
 packages-bench: packages-test
 	@missing=""; \
 	for program in fio strace; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
-	[ -z "$$missing" ] || $(MAKE) --no-print-directory install PACKAGES="$$missing"
+	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 
-.PHONY: install
-install:
+packages-deb: packages-build
+	@missing=""; \
+	for program in dpkg-deb:dpkg objcopy:binutils debootstrap:debootstrap unshare:util-linux ip:iproute2; do \
+		PATH=$$PATH:/usr/sbin command -v $${program%%:*} >/dev/null || missing="$$missing $${program##*:}"; done; \
+	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
+	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
+
+.PHONY: apt
+apt:
 	@echo "installing:$(PACKAGES)"
 	@$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq update
 	@$(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $(PACKAGES) >/dev/null

@@ -38,9 +38,9 @@ pub(crate) struct Calls {
 
 const EXAMPLES: &str = "\
 Examples:
-  ringtap calls --store /var/lib/ringtap --number '+4202*' --since '2026-11-21 02:00'
-  ringtap calls --store /var/lib/ringtap --state failed,timeout --limit 0 --format csv > failed.csv
-  ringtap calls --store /var/lib/ringtap --mos-below 3 --format jsonl | jq -r .call_id";
+  ringtap calls --store /var/lib/ringtap/records --number '+4202*' --since '2026-11-21 02:00'
+  ringtap calls --store /var/lib/ringtap/records --state failed,timeout --limit 0 --format csv > failed.csv
+  ringtap calls --store /var/lib/ringtap/records --mos-below 3 --format jsonl | jq -r .call_id";
 
 impl Calls {
     /// Runs it.

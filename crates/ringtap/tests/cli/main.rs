@@ -6,6 +6,7 @@
 //! | `whole` | a call from the wire to every kind of output |
 //! | `anonymous` | captures that name nobody |
 //! | `doctor` | this machine |
+//! | `installed` | `make install` and `make uninstall` into a directory |
 //! | `live` | its loopback, and refusals |
 //! | `hostile_files` | files that cost more than their size, or change while they are read |
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
@@ -22,6 +23,7 @@ mod codecs;
 mod doctor;
 mod flood;
 mod hostile_files;
+mod installed;
 mod live;
 mod opus;
 mod refused;
