@@ -7,7 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use ringtap_model::record::Name;
-use ringtap_model::{Call, Dtmf, Field, FieldType, Interval, Message, Record, Registration, Stream};
+use ringtap_model::{Call, Dtmf, Field, FieldType, Interval, Message, Note, Record, Registration, Stream};
+use ringtap_quality::notes::{THRESHOLDS, Threshold};
 
 const HEAD: &str = concat!(
     "# Records\n",
@@ -31,6 +32,8 @@ fn manual() -> String {
     section::<Dtmf>(&mut page, "call: an entry of `dtmf`");
     section::<Stream>(&mut page, "stream");
     section::<Interval>(&mut page, "stream: an entry of `intervals`");
+    section::<Note>(&mut page, "call and stream: an entry of `notes`");
+    thresholds(&mut page);
     section::<Registration>(&mut page, "registration");
     section::<Message>(&mut page, "message");
     page
@@ -46,6 +49,13 @@ fn section<R: Record>(page: &mut String, title: &str) {
         let meaning = meaning(field).replace('|', "\\|");
         let _ =
             writeln!(page, "| `{}` | {} | {} | {meaning} |", field.name, kind(field), field.unit.symbol());
+    }
+}
+
+fn thresholds(page: &mut String) {
+    page.push_str("\nThe thresholds of the notes:\n\n| note | threshold | of |\n|---|---|---|\n");
+    for Threshold { code, value, unit, measure } in THRESHOLDS {
+        let _ = writeln!(page, "| `{}` | {value} {unit} | {measure} |", code.name());
     }
 }
 

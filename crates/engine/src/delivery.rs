@@ -1,11 +1,13 @@
 //! Records: a call's with those of its streams, a stream's without a call.
 
-use ringtap_model::{Call, Dtmf, DtmfSource, Id, Nanos, Stream};
+use ringtap_model::{Call, Dtmf, DtmfSource, Id, Nanos, Note, Stream};
 use ringtap_quality::Receivers;
+use ringtap_quality::notes::{self, MediaFacts};
 
 use crate::context::{Context, SipVerdict};
 use crate::engine::{Engine, context};
 use crate::media::{EndedStream, StreamContext};
+use crate::media_paths::MediaPaths;
 use crate::sink::{Sink, StreamEnd};
 use crate::table::timers::TimerOwner;
 use crate::tracker::Tracker;
@@ -65,7 +67,8 @@ impl<X: Tracker> Engine<X> {
         figures: Vec<EndedStream>,
         sink: &mut S,
     ) {
-        let (record, streams) = complete(ended, figures, &self.receivers);
+        let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
+        self.paths.add(&streams);
         if X::WANTS.calls {
             self.trackers.added.call_ended(&record, &streams);
         }
@@ -84,7 +87,10 @@ impl<X: Tracker> Engine<X> {
             self.streams.counts.unconfirmed += figures.packets();
         } else {
             let (serial, recorded) = (figures.serial, figures.recorded);
-            sink.stream(StreamEnd { serial, record: figures.record(None, &self.receivers), recorded });
+            let mut record = figures.record(None, &self.receivers);
+            record.notes = notes::of_stream(&record, &MediaFacts::default());
+            self.paths.add_any();
+            sink.stream(StreamEnd { serial, record, recorded });
         }
     }
 
@@ -93,7 +99,7 @@ impl<X: Tracker> Engine<X> {
         let ended = self.trackers.calls.snapshot(id, self.drops())?;
         let mut figures = ended.media.map_or_else(Vec::new, |call| self.streams.figures_of(call));
         figures.iter_mut().for_each(|figures| self.trackers.describe_stream(figures));
-        let (record, streams) = complete(ended, figures, &self.receivers);
+        let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
 
@@ -125,8 +131,9 @@ fn complete(
     ended: EndedCall,
     mut figures: Vec<EndedStream>,
     receivers: &Receivers,
+    paths: &MediaPaths,
 ) -> (Call, Vec<StreamEnd>) {
-    let EndedCall { record: mut call, rtt, encrypted, silent_since, .. } = ended;
+    let EndedCall { record: mut call, rtt, facts, silent_since, .. } = ended;
     // Usually sorted already: then nothing is moved.
     if !figures.is_sorted_by_key(|figures| figures.serial) {
         figures.sort_by_key(|figures| figures.serial);
@@ -136,7 +143,7 @@ fn complete(
         call: call.id,
         rtt,
         agents: [call.user_agent_caller.as_deref(), call.user_agent_callee.as_deref()],
-        encrypted,
+        facts: &facts,
         round_trips: [Side::Caller, Side::Callee].map(|side| round_trip_from(side, &figures)),
     };
     let mut streams = Vec::with_capacity(figures.len());
@@ -160,7 +167,27 @@ fn complete(
     if let Some(since) = silent_since.filter(|_| streams.is_empty()) {
         interrupt(&mut call, since);
     }
+    remark(&mut call, &mut streams, &facts, paths);
     (call, streams)
+}
+
+/// Notes of one call, its own and those of its streams.
+const MAX_NOTES: usize = 32;
+
+/// Adds what an engineer would remark: the notes of each stream, and those of the call with them.
+fn remark(call: &mut Call, streams: &mut [StreamEnd], facts: &MediaFacts, paths: &MediaPaths) {
+    for stream in &mut *streams {
+        stream.record.notes = notes::of_stream(&stream.record, facts);
+    }
+    let records: Vec<&Stream> = streams.iter().map(|stream| &stream.record).collect();
+    let own = notes::of_call(call, &records, facts, |one, two| paths.sees(one, two));
+    call.notes.extend(own);
+    for note in records.iter().flat_map(|stream| &stream.notes) {
+        let same = |other: &Note| (other.code, other.direction) == (note.code, note.direction);
+        if call.notes.len() < MAX_NOTES && !call.notes.iter().any(same) {
+            call.notes.push(note.clone());
+        }
+    }
 }
 
 /// The round trip from here to the receiver of the first stream from that side of which RTCP shows one.

@@ -1,5 +1,7 @@
 //! Frames in, records out.
 
+use std::sync::Arc;
+
 use ringtap_model::{Call, Frame, Id, Nanos, Stream};
 use ringtap_quality::Receivers;
 
@@ -11,6 +13,7 @@ use crate::input::fragments::Fragments;
 use crate::input::sctp::Associations;
 use crate::input::tcp::Connections;
 use crate::media::StreamTable;
+use crate::media_paths::MediaPaths;
 use crate::memory::MemoryShares;
 use crate::prefetch::{FrameKind, PrefetchRing, PrefetchedFrame};
 use crate::sink::{CallNumber, RtpSeen, Sink};
@@ -41,6 +44,8 @@ pub struct Engine<X = ()> {
     pub(crate) requests: CallRequests,
     /// Its part in a team, if it works in one.
     pub(crate) member: Option<Box<Member>>,
+    /// Where both directions of media were seen; one for a whole team.
+    pub(crate) paths: Arc<MediaPaths>,
     /// Which receivers conceal loss.
     pub(crate) receivers: Receivers,
     /// Packets dropped before this engine, a running total.
@@ -116,6 +121,7 @@ impl<X: Tracker> Engine<X> {
             member: links.map(|links| Box::new(Member::new(links))),
             external_drops: 0,
             fired: Vec::with_capacity(config.timers()),
+            paths: Arc::default(),
             receivers: config.receivers,
             hasher,
             prefetched: None,

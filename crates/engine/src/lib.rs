@@ -56,6 +56,7 @@ mod engine;
 mod exchange;
 mod input;
 mod media;
+mod media_paths;
 mod memory;
 mod prefetch;
 mod restart;

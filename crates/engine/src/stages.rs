@@ -1,11 +1,14 @@
 //! The stages of a team in lockstep, see [`crate::team::batch`].
 
+use std::sync::Arc;
+
 use ringtap_model::{Frame, Nanos};
 use ringtap_wire::frame::{self, Fragment, Ip, Packet, Payload};
 
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::input::fragments;
+use crate::media_paths::MediaPaths;
 use crate::sink::Sink;
 use crate::team::{
     Links, MAX_WORKERS, ReassembledDatagram, Stage, TunnelFragment, of_packet, share_of_ceilings,
@@ -34,7 +37,12 @@ impl<X: Tracker> Engine<X> {
     pub fn team_with_trackers(config: &Config, workers: usize, added: impl Fn() -> X) -> Vec<Self> {
         let workers = workers.clamp(1, MAX_WORKERS);
         let config = share_of_ceilings(config, workers);
-        let member = |links| Self::with(config.clone(), Some(links), added());
+        let paths = Arc::<MediaPaths>::default();
+        let member = |links| {
+            let mut engine = Self::with(config.clone(), Some(links), added());
+            engine.paths = paths.clone();
+            engine
+        };
         Links::connect(workers).into_iter().map(member).collect()
     }
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use ringtap_model::{Call, Direction, Endpoint, Nanos, Party};
+use ringtap_quality::notes::MediaFacts;
 
 use crate::codecs::CodecId;
 use crate::table::slots::{GENERATIONS, Ticket};
@@ -94,8 +95,8 @@ pub(crate) struct EndedCall {
     pub(crate) rtt: Option<Nanos>,
     /// Key of its streams; None when it announced no media.
     pub(crate) media: Option<CallRef>,
-    /// Its media were announced as encrypted.
-    pub(crate) encrypted: bool,
+    /// What signalling told of its media.
+    pub(crate) facts: MediaFacts,
     /// A call of the last run, with no message since: when that run ended.
     pub(crate) silent_since: Option<Nanos>,
 }

@@ -1,7 +1,7 @@
 //! The call record: one call attempt.
 
 use crate::definition::{names, record};
-use crate::{Endpoint, Id, Nanos};
+use crate::{Endpoint, Id, Nanos, Note};
 
 names! {
     /// The protocol of the signalling.
@@ -203,6 +203,9 @@ record! {
         /// Null where it ran all the time.
         #[unit = Milliseconds]
         pub unmonitored_ms: Option<f64>,
+        /// What an engineer would remark: of the call, and of its streams.
+        #[if_absent = default]
+        pub notes: Vec<Note>,
     }
 }
 
@@ -263,6 +266,7 @@ mod tests {
             recorded_missing: None,
             recorded_empty: None,
             unmonitored_ms: None,
+            notes: Vec::new(),
         }
     }
 

@@ -6,7 +6,8 @@
 /// Defines a record: the structure, how it is read and written as JSON, and its [`FIELDS`].
 ///
 /// The comment of a field is its description. `#[name = ".."]` names it where its name in records is another
-/// than in Rust, `#[unit = ..]` gives the [`Unit`] that its type does not say. A structure that begins with
+/// than in Rust, `#[unit = ..]` gives the [`Unit`] that its type does not say, `#[if_absent = default]` reads
+/// records of versions that lacked it. A structure that begins with
 /// `#[part]` is part of a record and has no `type` of its own.
 ///
 /// [`FIELDS`]: crate::Record::FIELDS
@@ -35,6 +36,7 @@ macro_rules! record {
             $(#[doc = $description:literal])+
             $(#[name = $name:literal])?
             $(#[unit = $unit:ident])?
+            $(#[if_absent = $absent:ident])?
             pub $field:ident: $type:ty,
         )+
     ) => {
@@ -44,6 +46,7 @@ macro_rules! record {
         pub struct $Record { $(
             $(#[doc = $description])+
             $(#[serde(rename = $name)])?
+            $(#[serde($absent)])?
             pub $field: $type,
         )+ }
 

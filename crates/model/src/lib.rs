@@ -21,16 +21,19 @@
 //! | [`frame`] | [`Frame`], one captured packet, and [`LinkType`] |
 //! | [`record`] | [`Record`]: what is known of a record's fields |
 //! | `definition` | macros that define each field once |
+//! | [`note`], [`direction`] | [`Note`], what an engineer would remark, and [`Direction`] |
 //! | [`call`], [`stream`], [`registration`], [`message`] | the records |
 #![forbid(unsafe_code)]
 
 pub mod address;
 pub mod call;
 mod definition;
+pub mod direction;
 pub mod frame;
 pub mod id;
 pub mod message;
 pub mod network;
+pub mod note;
 pub mod record;
 pub mod registration;
 pub mod stream;
@@ -38,11 +41,13 @@ pub mod units;
 
 pub use address::Endpoint;
 pub use call::{Call, CallState, Dtmf, DtmfSource, Party, Protocol, Recorded, Transport};
+pub use direction::Direction;
 pub use frame::{Frame, LinkType};
 pub use id::Id;
 pub use message::Message;
 pub use network::{Network, NotANetwork};
+pub use note::{Note, NoteCode};
 pub use record::{Field, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
-pub use stream::{Direction, Interval, RttSource, Stream};
+pub use stream::{Interval, RttSource, Stream};
 pub use units::{Hz, Nanos};

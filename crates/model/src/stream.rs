@@ -1,17 +1,7 @@
 //! The stream record: one SSRC in one direction.
 
 use crate::definition::{names, record};
-use crate::{Call, Endpoint, Hz, Id, Nanos};
-
-names! {
-    /// Which way a stream of a call flows.
-    pub enum Direction {
-        /// Sent by the side that sent the INVITE.
-        CallerToCallee = "caller_to_callee",
-        /// Sent by the side that answered it.
-        CalleeToCaller = "callee_to_caller",
-    }
-}
+use crate::{Call, Direction, Endpoint, Hz, Id, Nanos, Note};
 
 names! {
     /// Where a round trip was measured.
@@ -216,6 +206,9 @@ record! {
         /// Share of the samples at the end of the scale.
         #[unit = Percent]
         pub clipped_pct: Option<f64>,
+        /// What an engineer would remark.
+        #[if_absent = default]
+        pub notes: Vec<Note>,
     }
 }
 
@@ -289,6 +282,7 @@ impl Stream {
             intervals: Vec::new(),
             silence_pct: None,
             clipped_pct: None,
+            notes: Vec::new(),
         }
     }
 

@@ -13,6 +13,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::LazyLock;
 
 use crate::codec::{self, Basis, CodecProfile, Concealment};
 
@@ -51,6 +52,12 @@ impl FromStr for MosBasis {
 }
 
 impl MosBasis {
+    /// The same as [`fmt::Display`] gives, formatted once for all records.
+    pub fn text(&self) -> &'static str {
+        let same = |(profile, _): &&(&CodecProfile, [String; 2])| std::ptr::eq(*profile, self.profile);
+        TEXTS.iter().find(same).map_or("", |(_, texts)| &texts[usize::from(self.encrypted)])
+    }
+
     /// The same in words, one assumption each.
     pub fn words(&self) -> Vec<String> {
         let CodecProfile { name, kbps, ie, bpl, model, concealment, basis, source, .. } = self.profile;
@@ -75,6 +82,15 @@ impl MosBasis {
     }
 }
 
+/// Every row of the table with its texts, without and with encryption.
+static TEXTS: LazyLock<Vec<(&'static CodecProfile, [String; 2])>> = LazyLock::new(|| {
+    let mut rows: Vec<_> = codec::all().iter().collect();
+    let unconcealed = codec::all().iter().map(CodecProfile::without_concealment);
+    rows.extend(unconcealed.filter(|profile| profile.concealment == Concealment::Missing));
+    let texts = |profile| [false, true].map(|encrypted| MosBasis { profile, encrypted }.to_string());
+    rows.into_iter().map(|profile| (profile, texts(profile))).collect()
+});
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +102,7 @@ mod tests {
                 for encrypted in [false, true] {
                     let basis = MosBasis { profile, encrypted };
                     assert_eq!(basis.to_string().parse(), Ok(basis));
+                    assert_eq!(basis.text(), basis.to_string());
                     assert_eq!(basis.words().len(), 3 + usize::from(encrypted));
                 }
             }

@@ -32,6 +32,7 @@
 //! | [`jitterbuffer`] | three jitter buffers simulated from a histogram |
 //! | [`receivers`] | which receivers do not conceal loss |
 //! | [`basis`] | [`MosBasis`], what a MOS assumes, as records and people have it |
+//! | [`notes`] | what an engineer would remark of a call and its streams, and every threshold of it |
 //! | [`judge`](mod@judge) | the rating of an interval or a stream, from all of the above |
 //! | [`kpi`] | ASR, NER and related indicators from counts of final codes |
 #![forbid(unsafe_code)]
@@ -45,6 +46,7 @@ pub mod fullband;
 pub mod jitterbuffer;
 pub mod judge;
 pub mod kpi;
+pub mod notes;
 pub mod rating;
 pub mod receivers;
 pub mod wideband;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, CallState, Direction, Nanos, Stream};
+use ringtap_model::{Call, CallState, Direction, Nanos, Note, NoteCode, Stream};
 
 use crate::style::Style;
 use crate::table::{self, Cell, Column};
@@ -16,17 +16,66 @@ const COLUMNS: &[Column] = &[
     Column::figure("CODE", 3),
     Column::figure("PDD", 6),
     Column::figure("LENGTH", 1),
-    Column::word("DIR", 7),
+    Column::word("WORST", 7),
     Column::text("CODEC", 5, 5, 5),
     Column::figure("LOSS", 2),
     Column::figure("JITTER", 8),
     Column::figure("MOS", 0),
     Column::figure("10 S", 4),
+    Column::text("NOTE", 20, 7, 6),
     Column::text("CALL-ID", 14, 8, 0),
 ];
 
 /// Indices of the columns of the worst stream.
 const STREAM: std::ops::Range<usize> = 7..11;
+
+/// What a table is sorted by: the beginning, or what is worst.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sort {
+    /// Beginning.
+    #[default]
+    Time,
+    /// Lowest MOS first.
+    Mos,
+    /// Highest loss of the worst stream first.
+    Loss,
+    /// Highest jitter of the worst stream first.
+    Jitter,
+    /// Longest post-dial delay first.
+    Pdd,
+    /// Longest call first.
+    Length,
+}
+
+/// The order of a table and how much of it is shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Order {
+    /// By what.
+    pub sort: Sort,
+    /// The first of them alone.
+    pub top: Option<usize>,
+}
+
+impl Order {
+    fn apply(self, rows: &mut Vec<Row>) {
+        // Stable: calls that are equal stay in order of time. What is not known comes last.
+        rows.sort_by_key(|row| row.start);
+        let key = |row: &Row| {
+            let stream = row.stream.as_ref();
+            match self.sort {
+                Sort::Time => None,
+                Sort::Mos => row.mos,
+                Sort::Loss => stream.map(|stream| -stream.loss),
+                Sort::Jitter => stream.and_then(|stream| stream.jitter).map(|jitter| -jitter),
+                Sort::Pdd => row.pdd.map(|pdd| -pdd),
+                Sort::Length => row.duration.map(|length| -length),
+            }
+            .unwrap_or(f64::INFINITY)
+        };
+        rows.sort_by(|one, other| key(one).total_cmp(&key(other)));
+        rows.truncate(self.top.unwrap_or(usize::MAX));
+    }
+}
 
 /// One line of the table. It stores only what it shows of a call: a million calls have to fit in memory.
 pub struct Row {
@@ -39,6 +88,8 @@ pub struct Row {
     duration: Option<f64>,
     mos: Option<f64>,
     mos_worst: Option<f64>,
+    /// Codes, each once.
+    notes: Box<[NoteCode]>,
     call_id: Box<str>,
     stream: Option<Worst>,
 }
@@ -64,6 +115,7 @@ impl Row {
             duration: call.duration_ms,
             mos: call.mos,
             mos_worst: call.mos_worst_interval,
+            notes: codes(&call.notes),
             call_id: kept(&call.call_id),
             stream: worst(streams).map(|stream| Worst {
                 direction: stream.direction,
@@ -97,9 +149,22 @@ impl Row {
             Cell::known(jitter.map(|jitter| format!("{jitter:.1} ms"))),
             Cell::new(figure(self.mos, 2), Style::of_mos(self.mos)),
             Cell::new(figure(self.mos_worst, 2), Style::of_mos(self.mos_worst)),
+            note_cell(&self.notes),
             Cell::plain(&self.call_id),
         ]
     }
+}
+
+fn codes(notes: &[Note]) -> Box<[NoteCode]> {
+    let mut codes: Vec<NoteCode> = notes.iter().map(|note| note.code).collect();
+    codes.dedup();
+    codes.into()
+}
+
+/// The codes of notes, each once.
+pub fn note_cell(codes: &[NoteCode]) -> Cell {
+    let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
+    if names.is_empty() { Cell::plain("") } else { Cell::new(names.join(","), Style::Fair) }
 }
 
 /// Truncates a text to the width of the widest table: text from the network can be as long as a datagram.
@@ -123,7 +188,7 @@ pub fn loss_pct(stream: &Stream) -> f64 {
 }
 
 /// Loss stands out from 1 % on: there G.711 without concealment falls to an R of 75, "some users
-/// dissatisfied" (G.107 with G.113's Bpl of 4.3); at 3 % to 54.
+/// dissatisfied" (G.107 with G.113's Bpl of 4.3); with concealment at 5 %.
 pub fn loss_style(pct: Option<f64>) -> Style {
     match pct {
         None => Style::Dim,
@@ -162,24 +227,36 @@ pub fn arrow(direction: Direction) -> &'static str {
     }
 }
 
-/// Writes the table, calls in order of their beginning; the date stands above where it is the same for all.
-pub fn write(out: &mut dyn Write, rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
-    written(out, rows, true, width, colour)
+/// Writes the table; the date stands above where it is the same for all.
+pub fn write(
+    out: &mut dyn Write,
+    rows: Vec<Row>,
+    order: Order,
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
+    written(out, rows, (true, order), width, colour)
 }
 
 /// The same without the columns of streams.
-pub fn write_stored(out: &mut dyn Write, rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
-    written(out, rows, false, width, colour)
+pub fn write_stored(
+    out: &mut dyn Write,
+    rows: Vec<Row>,
+    order: Order,
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
+    written(out, rows, (false, order), width, colour)
 }
 
 fn written(
     out: &mut dyn Write,
     mut rows: Vec<Row>,
-    streams: bool,
+    (streams, order): (bool, Order),
     width: usize,
     colour: bool,
 ) -> io::Result<()> {
-    rows.sort_by_key(|row| row.start);
+    order.apply(&mut rows);
     let mut days = rows.iter().filter_map(|row| row.start).map(time::date);
     let day = days.next().filter(|first| days.all(|day| day == *first));
     if let Some(day) = &day {
@@ -214,7 +291,7 @@ mod tests {
             Row::new(&samples::call(), streams.iter()),
         ];
         let mut out = Vec::new();
-        write(&mut out, rows, width, false).unwrap();
+        write(&mut out, rows, Order::default(), width, false).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -239,14 +316,15 @@ mod tests {
     fn what_is_stored_has_the_same_columns_but_the_streams() {
         let mut out = Vec::new();
         let stored = Row::new(&samples::call(), std::iter::empty());
-        write_stored(&mut out, vec![stored], 120, false).unwrap();
+        write_stored(&mut out, vec![stored], Order::default(), 120, false).unwrap();
         let stored = String::from_utf8(out).unwrap();
         let mut out = Vec::new();
-        write(&mut out, vec![Row::new(&samples::call(), std::iter::empty())], 200, false).unwrap();
+        write(&mut out, vec![Row::new(&samples::call(), std::iter::empty())], Order::default(), 200, false)
+            .unwrap();
         let fresh = String::from_utf8(out).unwrap();
         let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
         assert!(!stored.contains("CODEC") && !stored.contains("JITTER"), "{stored}");
-        let of_streams = |word: &String| !["-", "DIR", "CODEC", "LOSS", "JITTER"].contains(&word.as_str());
+        let of_streams = |word: &String| !["-", "WORST", "CODEC", "LOSS", "JITTER"].contains(&word.as_str());
         for (stored, fresh) in stored.lines().zip(fresh.lines()) {
             let fresh: Vec<_> = words(fresh).into_iter().filter(of_streams).collect();
             assert_eq!(words(stored), fresh);
@@ -265,11 +343,39 @@ mod tests {
     }
 
     #[test]
+    fn the_worst_come_first_and_what_is_not_known_last() {
+        let call = |id: &str, mos, pdd_ms| Call { call_id: id.into(), mos, pdd_ms, ..samples::call() };
+        let calls =
+            [call("a", Some(4.0), Some(900.0)), call("b", None, None), call("c", Some(2.0), Some(50.0))];
+        let order = |sort, top| {
+            let mut rows = calls.iter().map(|call| Row::new(call, std::iter::empty())).collect();
+            Order { sort, top }.apply(&mut rows);
+            rows.iter().map(|row| row.call_id.to_string()).collect::<String>()
+        };
+        assert_eq!(order(Sort::Time, None), "abc");
+        assert_eq!(order(Sort::Mos, None), "cab");
+        assert_eq!(order(Sort::Pdd, Some(1)), "a");
+        assert_eq!(order(Sort::Loss, Some(9)), "abc");
+    }
+
+    #[test]
+    fn notes_have_a_column() {
+        let note = |code| Note::new(code, "x".into());
+        let notes = vec![note(NoteCode::Fax), note(NoteCode::OneWay), note(NoteCode::OneWay)];
+        let noted = Call { notes, ..samples::call() };
+        let mut out = Vec::new();
+        let row = Row::new(&noted, std::iter::empty());
+        write_stored(&mut out, vec![row], Order::default(), 200, false).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("NOTE") && text.contains("fax,one_way "), "{text}");
+    }
+
+    #[test]
     fn two_days_need_dates() {
         let next = Call { invite: Some(samples::START + Nanos::from_secs(86_400)), ..samples::call() };
         let rows = vec![Row::new(&next, std::iter::empty()), Row::new(&samples::call(), std::iter::empty())];
         let mut out = Vec::new();
-        write(&mut out, rows, 120, false).unwrap();
+        write(&mut out, rows, Order::default(), 120, false).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().nth(1).unwrap().starts_with("2026-11-21 02:00:00"), "{text}");
         assert!(text.lines().nth(2).unwrap().starts_with("2026-11-22 02:00:00"), "{text}");

@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Field, FieldType, Interval, Message, Record, Registration, Stream, Value};
+use ringtap_model::{Call, Field, FieldType, Interval, Message, Note, Record, Registration, Stream, Value};
 use serde_json::Number;
 
 use crate::text;
@@ -50,7 +50,12 @@ fn columns<R: Record>() -> impl Iterator<Item = &'static Field<R>> {
 }
 
 fn cells<R: Record>(record: &R) -> impl Iterator<Item = String> {
-    columns::<R>().map(|field| cell((field.value)(record)))
+    columns::<R>().map(|field| match (field.value)(record) {
+        Value::Parts(notes) if field.kind == FieldType::Parts(Note::NAME) => {
+            (0..notes.count()).map(|note| cell(notes.value(note, 0))).collect::<Vec<_>>().join(" ")
+        }
+        value => cell(value),
+    })
 }
 
 /// Writes a CSV.
@@ -124,7 +129,8 @@ const FORMULA: fn(char) -> bool =
     |c| matches!(c, '=' | '+' | '-' | '@' | '＝' | '＋' | '－' | '＠') || c.is_control();
 
 /// Unknown is empty. A list is joined with spaces; of parts, the digits of DTMF, the first field alone and
-/// without spaces. Controls are escaped as in tables, since a line feed inside a cell breaks most readers.
+/// without spaces; of notes, their codes with spaces. Controls are escaped as in tables, since a line feed
+/// inside a cell breaks most readers.
 fn cell(value: Value<'_>) -> String {
     match value {
         Value::Null => String::new(),

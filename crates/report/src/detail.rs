@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Nanos, Party};
+use ringtap_model::{Call, Nanos, Note, Party};
 
-use crate::calls::figure;
+use crate::calls::{arrow, figure};
 use crate::fields::Layout;
 use crate::style::Style;
 use crate::text::{counted, shown};
@@ -42,6 +42,9 @@ pub fn write(out: &mut dyn Write, call: &Call, width: usize, colour: bool) -> io
     if !call.dtmf.is_empty() {
         line("DTMF", &call.dtmf.iter().map(|digit| digit.digit.as_str()).collect::<Vec<_>>().join(" "))?;
     }
+    for note in &call.notes {
+        line("Note", &note_line(note))?;
+    }
     if call.capture_drops > 0 {
         line(
             "Capture",
@@ -49,6 +52,13 @@ pub fn write(out: &mut dyn Write, call: &Call, width: usize, colour: bool) -> io
         )?;
     }
     Ok(())
+}
+
+/// Code, direction, since when, and the evidence.
+pub fn note_line(note: &Note) -> String {
+    let direction = note.direction.map_or_else(String::new, |direction| format!(" {}", arrow(direction)));
+    let since = note.since.map_or_else(String::new, |since| format!(" since {}", time::clock(since)));
+    format!("{}{direction}{since}: {}", note.code.name(), note.evidence)
 }
 
 fn party(display: Option<&str>, user: Option<&str>, host: Option<&str>) -> String {

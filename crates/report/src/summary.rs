@@ -1,6 +1,6 @@
 //! The summary below the table: outcome of the calls, quality of the media, contents of the capture.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use ringtap_model::{Call, CallState, Direction, Nanos, Registration, RegistrationState, Stream};
@@ -29,6 +29,8 @@ pub struct Summary {
     expected: u64,
     lost: u64,
     worst: Option<Worst>,
+    /// Calls with a note, by its code.
+    notes: BTreeMap<&'static str, u64>,
     registrations: BTreeMap<&'static str, u64>,
     messages: u64,
     /// Calls during which this monitor dropped packets.
@@ -48,6 +50,10 @@ impl Summary {
         *self.states.entry(place).or_default() += 1;
         *self.codes.entry(call.final_code).or_default() += 1;
         self.drops += call.capture_drops;
+        let codes: BTreeSet<_> = call.notes.iter().map(|note| note.code.name()).collect();
+        for code in codes {
+            *self.notes.entry(code).or_default() += 1;
+        }
     }
 
     /// Counts a call that the filters rejected.
@@ -128,6 +134,10 @@ impl Summary {
             lines.push(("Codecs", codecs.join(", ")));
         }
         lines.extend(self.worst.as_ref().map(|worst| ("Worst MOS", worst.line())));
+        if !self.notes.is_empty() {
+            let notes: Vec<_> = self.notes.iter().map(|(code, count)| format!("{code} {count}")).collect();
+            lines.push(("Notes", notes.join(", ")));
+        }
         if !self.registrations.is_empty() {
             let states: Vec<_> =
                 self.registrations.iter().map(|(state, count)| format!("{count} {state}")).collect();

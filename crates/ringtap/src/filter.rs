@@ -1,7 +1,7 @@
 //! Filters that select calls.
 
 use clap::Args;
-use ringtap_model::{Call, CallState, Nanos};
+use ringtap_model::{Call, CallState, Nanos, NoteCode};
 use ringtap_report::time;
 
 /// The filters of `analyze`, `calls` and others. A call passes if it matches all that are given.
@@ -32,6 +32,12 @@ pub(crate) struct Filter {
     /// Calls whose worse direction has a MOS below this; calls without a MOS do not match
     #[arg(long, value_name = "MOS", value_parser = mos)]
     pub(crate) mos_below: Option<f64>,
+    /// Calls with a note of this code, such as one_way; several with commas: see the manual, quality
+    #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = note)]
+    pub(crate) note: Vec<NoteCode>,
+    /// Calls with any note
+    #[arg(long)]
+    pub(crate) problems: bool,
 }
 
 impl Filter {
@@ -45,6 +51,8 @@ impl Filter {
             || self.since.is_some()
             || self.until.is_some()
             || self.mos_below.is_some()
+            || !self.note.is_empty()
+            || self.problems
     }
 
     /// Whether `call` matches all filters.
@@ -61,6 +69,8 @@ impl Filter {
             && holds(&self.since, |since| start.is_some_and(|start| start >= *since))
             && holds(&self.until, |until| start.is_some_and(|start| start < *until))
             && holds(&self.mos_below, |limit| call.mos.is_some_and(|mos| mos < *limit))
+            && (self.note.is_empty() || call.notes.iter().any(|note| self.note.contains(&note.code)))
+            && (!self.problems || !call.notes.is_empty())
     }
 }
 
@@ -121,6 +131,13 @@ fn state(text: &str) -> Result<CallState, String> {
     })
 }
 
+fn note(text: &str) -> Result<NoteCode, String> {
+    NoteCode::from_name(text.trim()).ok_or_else(|| {
+        let names: Vec<&str> = NoteCode::ALL.iter().map(|code| code.name()).collect();
+        format!("a note is one of {}", names.join(", "))
+    })
+}
+
 fn mos(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(mos) if (1.0..=5.0).contains(&mos) => Ok(mos),
@@ -130,6 +147,7 @@ fn mos(text: &str) -> Result<f64, String> {
 
 #[cfg(test)]
 mod tests {
+    use ringtap_model::Note;
     use ringtap_testing::samples;
 
     use super::*;
@@ -181,6 +199,21 @@ mod tests {
         );
         assert!(filter.is_set() && !Filter::default().is_set());
         assert!(Filter::default().passes(&call));
+    }
+
+    #[test]
+    fn notes_are_filtered_by_code_or_all_together() {
+        let fine = samples::call();
+        let note = Note::new(NoteCode::OneWay, "x".into());
+        let bad = Call { notes: vec![note], ..samples::call() };
+        let one_way = Filter { note: vec![NoteCode::OneWay, NoteCode::Fax], ..Filter::default() };
+        assert!(one_way.passes(&bad) && !one_way.passes(&fine) && one_way.is_set());
+        let fax = Filter { note: vec![NoteCode::Fax], ..Filter::default() };
+        assert!(!fax.passes(&bad));
+        let any = Filter { problems: true, ..Filter::default() };
+        assert!(any.passes(&bad) && !any.passes(&fine) && any.is_set());
+        assert_eq!(super::note("one_way"), Ok(NoteCode::OneWay));
+        assert!(super::note("oneway").unwrap_err().contains("one_way"));
     }
 
     #[test]

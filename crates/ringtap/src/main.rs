@@ -27,6 +27,7 @@ mod helper;
 mod input;
 mod interrupt;
 mod keys;
+mod order;
 mod page;
 mod screen;
 mod search;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 use ringtap_model::{Call, Record, Stream};
+use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::style::Style;
 use ringtap_report::summary::{self, Summary};
@@ -55,16 +56,21 @@ impl From<CsvRecords> for RecordKind {
 
 /// An output in one of the formats.
 pub(crate) enum Page<'a> {
-    Table { screen: &'a mut Screen, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
+    Table { screen: &'a mut Screen, order: Order, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
     Jsonl(&'a mut dyn Write, json::Lines),
     Csv(&'a mut dyn Write, Csv),
 }
 
 impl<'a> Page<'a> {
     /// Begins the output; `kind` is that of a CSV.
-    pub(crate) fn begin(format: Format, kind: RecordKind, screen: &'a mut Screen) -> io::Result<Self> {
+    pub(crate) fn begin(
+        format: Format,
+        order: Order,
+        kind: RecordKind,
+        screen: &'a mut Screen,
+    ) -> io::Result<Self> {
         Ok(match format {
-            Format::Table => Self::Table { screen, calls: Vec::new(), streams: Vec::new() },
+            Format::Table => Self::Table { screen, order, calls: Vec::new(), streams: Vec::new() },
             Format::Jsonl => Self::Jsonl(&mut *screen.out, json::Lines::default()),
             Format::Csv => {
                 let csv = Csv::begin(&mut *screen.out, kind)?;
@@ -110,10 +116,10 @@ impl<'a> Page<'a> {
 
     /// Ends the output: for people, prints the tables and the summary.
     pub(crate) fn end(self, summary: &Summary, pass: &Pass, stored: Option<String>) -> io::Result<()> {
-        let Self::Table { screen, calls, streams } = self else { return Ok(()) };
+        let Self::Table { screen, order, calls, streams } = self else { return Ok(()) };
         let Screen { out, width, colour, .. } = screen;
         if !calls.is_empty() {
-            calls::write(out, calls, *width, *colour)?;
+            calls::write(out, calls, order, *width, *colour)?;
             writeln!(out)?;
         }
         if !streams.is_empty() {

@@ -1,6 +1,6 @@
 //! Searches a database for calls that match the filters of the command line.
 
-use ringtap_model::{Call, CallState};
+use ringtap_model::{Call, CallState, NoteCode};
 use ringtap_store::{Error, FoundCalls, Query, Reader};
 
 use crate::filter::{Filter, Pattern};
@@ -32,7 +32,7 @@ pub(crate) fn search(reader: &Reader, filter: &Filter, limit: usize) -> Result<F
 }
 
 fn query(filter: &Filter, state: Option<CallState>, limit: usize) -> Query {
-    let Filter { from, to, number, call_id, since, until, mos_below, .. } = filter;
+    let Filter { from, to, number, call_id, since, until, mos_below, note, problems, .. } = filter;
     let text = |pattern: &Option<Pattern>| pattern.as_ref().map(ToString::to_string);
     // The database searches for whole Call-IDs only: prefixes are matched here.
     let whole = call_id.as_ref().filter(|pattern| !pattern.prefix).map(|pattern| pattern.text.clone());
@@ -46,6 +46,7 @@ fn query(filter: &Filter, state: Option<CallState>, limit: usize) -> Query {
         since: *since,
         until: *until,
         mos_below: *mos_below,
+        notes: if *problems && note.is_empty() { NoteCode::ALL.to_vec() } else { note.clone() },
         limit,
     }
 }

@@ -1,6 +1,6 @@
 //! What to search for, and the SQL that finds it.
 
-use ringtap_model::{CallState, Nanos};
+use ringtap_model::{CallState, Nanos, NoteCode};
 use rusqlite::types::Value;
 
 use crate::Day;
@@ -27,6 +27,8 @@ pub struct Query {
     pub until: Option<Nanos>,
     /// Calls with a MOS, and a lower one than this.
     pub mos_below: Option<f64>,
+    /// Calls with a note of one of these codes; empty: with or without notes.
+    pub notes: Vec<NoteCode>,
     /// At most this many; [`FoundCalls::cut`](crate::FoundCalls::cut) tells whether there were more.
     pub limit: usize,
 }
@@ -42,6 +44,7 @@ impl Default for Query {
             since: None,
             until: None,
             mos_below: None,
+            notes: Vec::new(),
             limit: usize::MAX,
         }
     }
@@ -93,6 +96,16 @@ impl Query {
         }
         if let Some(mos) = self.mos_below {
             condition.compare("mos <", Value::Real(mos));
+        }
+        if !self.notes.is_empty() {
+            let codes: Vec<_> =
+                self.notes.iter().map(|code| condition.bind(Value::Text(code.name().into()))).collect();
+            let codes = codes.join(", ");
+            // Qualified: `json_each` has a column `json` of its own.
+            condition.all.push(format!(
+                "EXISTS (SELECT 1 FROM json_each(calls.json, '$.notes') AS note \
+                 WHERE note.value ->> 'code' IN ({codes}))"
+            ));
         }
         let all = if condition.all.is_empty() { "1".into() } else { condition.all.join(" AND ") };
         (all, condition.values)

@@ -228,7 +228,7 @@ mod tests {
         // Nothing but the fields that are not known was added.
         let unknown = concat!(
             r#","recorded_packets":null,"recorded_missing":null,"recorded_empty":null"#,
-            r#","unmonitored_ms":null}"#
+            r#","unmonitored_ms":null,"notes":[]}"#
         );
         assert_eq!(serde_json::to_string(call).unwrap(), json.replace("}", unknown));
         let now = Connection::open(&path).unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::{DAY, NOON, call, id, message, registration, stream};
 use proptest::prelude::*;
-use ringtap_model::{Call, CallState, Nanos, Stream};
+use ringtap_model::{Call, CallState, Nanos, Note, NoteCode, Stream};
 use ringtap_store::{Error, FoundCalls, ImportWriter, Query, Reader, RecordCounts};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -57,8 +57,9 @@ fn dump(path: &Path) -> Vec<(String, Vec<Vec<Value>>)> {
 
 #[test]
 fn each_condition() {
-    let other = Call { state: CallState::Failed, mos: Some(2.5), ..call(2) };
-    let silent = Call { mos: None, ..call(3) };
+    let note = |code| vec![Note::new(code, "evidence".into())];
+    let other = Call { state: CallState::Failed, mos: Some(2.5), notes: note(NoteCode::OneWay), ..call(2) };
+    let silent = Call { mos: None, notes: note(NoteCode::NoAudio), ..call(3) };
     let dir = stored(&[silent, other, call(1)]);
     let found = |query: Query| numbers(&find(dir.path(), &query));
     let text = |text: &str| Some(text.to_owned());
@@ -78,6 +79,11 @@ fn each_condition() {
     assert_eq!(found(Query { call_id: text("call-2@example.org"), ..all.clone() }), [2]);
     assert_eq!(found(Query { state: Some(CallState::Failed), ..all.clone() }), [2]);
     assert_eq!(found(Query { mos_below: Some(3.0), ..all.clone() }), [2], "no MOS is not a low MOS");
+    let noted = |notes: &[NoteCode]| found(Query { notes: notes.into(), ..Query::default() });
+    assert_eq!(noted(&[NoteCode::OneWay]), [2]);
+    assert_eq!(noted(&[NoteCode::OneWay, NoteCode::NoAudio]), [2, 3]);
+    assert_eq!(noted(&[NoteCode::Fax]), [0; 0]);
+    assert_eq!(noted(NoteCode::ALL), [2, 3]);
     let minute = |number: u64| Some(NOON + Nanos::from_secs(60 * number));
     assert_eq!(found(Query { since: minute(2), ..all.clone() }), [2, 3]);
     assert_eq!(found(Query { until: minute(2), ..all.clone() }), [1]);

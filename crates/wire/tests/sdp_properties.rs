@@ -99,6 +99,7 @@ fn walked(bytes: &[u8]) -> Vec<Spoken> {
             (MediaLine::Candidate(candidate), Some(_)) => {
                 found.last_mut().unwrap().3.push(format!("{candidate:?}"));
             }
+            (MediaLine::Direction(_) | MediaLine::Ptime(_), Some(_)) => {}
         }
     }
     found

@@ -81,6 +81,7 @@ pub fn call() -> Call {
         recorded_missing: None,
         recorded_empty: None,
         unmonitored_ms: None,
+        notes: Vec::new(),
     }
 }
 
@@ -174,6 +175,7 @@ pub fn stream() -> Stream {
         intervals: (0..6).map(interval).collect(),
         silence_pct: Some(40.2),
         clipped_pct: Some(0.0),
+        notes: Vec::new(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use ringtap_model::{Endpoint, Hz, Id, Interval, Nanos, RttSource, Stream};
 use ringtap_quality::judge::{LossCounts, PathDelay, judge, listening};
+use ringtap_quality::notes::MediaFacts;
 use ringtap_quality::{CodecProfile, MosBasis, Receivers, burst, codec, jitterbuffer};
 
 use super::details::Digit;
@@ -23,8 +24,8 @@ pub(crate) struct StreamContext<'a> {
     pub(crate) rtt: Option<Nanos>,
     /// User-Agents of caller and callee.
     pub(crate) agents: [Option<&'a str>; 2],
-    /// Its media are encrypted.
-    pub(crate) encrypted: bool,
+    /// What signalling told of its media.
+    pub(crate) facts: &'a MediaFacts,
     /// Round trips that RTCP showed from here to the receivers of the caller's and of the callee's media.
     pub(crate) round_trips: [Option<Nanos>; 2],
 }
@@ -189,7 +190,7 @@ impl EndedStream {
             rtcp_cname: far.cname,
             mos: rating.adaptive500,
             r_factor: rating.r,
-            mos_basis: rating.basis.map(|basis| basis.to_string()),
+            mos_basis: rating.basis.map(|basis| basis.text().to_owned()),
             mos_cq: rating.cq,
             mos_fixed50: rating.fixed50,
             mos_fixed200: rating.fixed200,
@@ -198,6 +199,7 @@ impl EndedStream {
             intervals: rating.intervals,
             silence_pct: flow.sound.share(flow.sound.silent),
             clipped_pct: flow.sound.share(flow.sound.clipped),
+            notes: Vec::new(),
         }
     }
 
@@ -219,7 +221,9 @@ impl EndedStream {
         let counts = LossCounts { expected, lost, discarded: 0, bursts: u64::from(numbering.bursts) };
         let mut buffers = Buffers::default();
         self.intervals.iter().for_each(|row| buffers.add(row));
-        let mut profile = codec.and_then(|codec| self.profile(codec, ptime));
+        // The E-model rates no fax.
+        let is_voice = context.is_none_or(|context| context.facts.fax.is_none());
+        let mut profile = codec.filter(|_| is_voice).and_then(|codec| self.profile(codec, ptime));
         if !receivers.conceal(self.flow.key.dst.ip, context.and_then(|context| self.receiving_agent(context)))
         {
             profile = profile.map(CodecProfile::without_concealment);
@@ -232,7 +236,7 @@ impl EndedStream {
         let cq = rtt.zip(profile).map(|(rtt, profile)| {
             round3(judge(profile, counts_heard, PathDelay { rtt: Some(rtt), ..path }).mos_cq)
         });
-        let encrypted = context.is_some_and(|context| context.encrypted);
+        let encrypted = context.is_some_and(|context| context.facts.encrypted);
         let listened = profile
             .zip(judged.as_ref())
             .map(|(profile, judged)| Listened::new(profile, counts, &buffers, Some(judged.mos_lq)));

@@ -403,7 +403,13 @@ mod tests {
             transport: ringtap_model::Transport::Udp,
         };
         let record = CallEntry::new(b"a", 1, &hop, 0).into_record(false, 0);
-        Box::new(EndedCall { record, rtt: None, media: Some(call()), encrypted: false, silent_since: None })
+        Box::new(EndedCall {
+            record,
+            rtt: None,
+            media: Some(call()),
+            facts: Default::default(),
+            silent_since: None,
+        })
     }
 
     #[test]

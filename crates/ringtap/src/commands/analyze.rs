@@ -16,6 +16,7 @@ use crate::assumed::Assumed;
 use crate::exit::{Exit, Misuse};
 use crate::filter::Filter;
 use crate::input::{Input, InputFiles, Listener};
+use crate::order::OrderArgs;
 use crate::page::{CsvRecords, Format, Page};
 use crate::screen::Screen;
 
@@ -47,6 +48,8 @@ pub(crate) struct Analyze {
     workers: u8,
     #[command(flatten)]
     filter: Filter,
+    #[command(flatten)]
+    order: OrderArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -54,6 +57,7 @@ Examples:
   ringtap analyze trunk.pcap
   ringtap analyze --state failed,timeout --since '2026-11-21 02:00' trunk-*.pcap.zst
   ringtap analyze --mos-below 3.6 --format jsonl trunk.pcap | jq -r .call_id
+  ringtap analyze --problems --sort mos --top 20 trunk.pcap
   ringtap analyze --csv streams trunk.pcap > streams.csv
   ringtap analyze --workers 4 --store /var/lib/ringtap month.pcap.zst
   ssh sensor tcpdump -w - udp | ringtap analyze -
@@ -69,6 +73,7 @@ impl Analyze {
             )
             .into());
         }
+        let order = self.order.of(format)?;
         let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());
         // Results that scroll over the same terminal would break up the progress bar.
         let bar = match format {
@@ -77,7 +82,8 @@ impl Analyze {
             _ => input.progress(screen, "reading"),
         };
         let store = self.store.as_deref().map(ImportWriter::open).transpose()?;
-        let page = Page::begin(format, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
+        let page =
+            Page::begin(format, order, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
         let mut report =
             Report { filter: self.filter, page, store, summary: Summary::default(), failed: None };
         let pass = match self.workers {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
 use ringtap_report::{calls, json};
@@ -12,6 +13,7 @@ use ringtap_store::{FoundCalls, Reader};
 
 use crate::exit::Exit;
 use crate::filter::Filter;
+use crate::order::OrderArgs;
 use crate::page::Format;
 use crate::screen::Screen;
 use crate::search::search;
@@ -34,20 +36,24 @@ pub(crate) struct Calls {
     limit: usize,
     #[command(flatten)]
     filter: Filter,
+    #[command(flatten)]
+    order: OrderArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
   ringtap calls --store /var/lib/ringtap/records --number '+4202*' --since '2026-11-21 02:00'
   ringtap calls --store /var/lib/ringtap/records --state failed,timeout --limit 0 --format csv > failed.csv
+  ringtap calls --store /var/lib/ringtap/records --note one_way --sort length --top 20
   ringtap calls --store /var/lib/ringtap/records --mos-below 3 --format jsonl | jq -r .call_id";
 
 impl Calls {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let order = self.order.of(self.format)?;
         let reader = Reader::open(&self.store)?;
         let found = search(&reader, &self.filter, self.limit)?;
-        self.print(&found, screen).context("cannot write the results")?;
+        self.print(&found, order, screen).context("cannot write the results")?;
         if found.cut {
             let shown = counted(found.calls.len() as u64, "call");
             screen.remark(format!(
@@ -60,7 +66,7 @@ impl Calls {
         Ok(Exit::Done)
     }
 
-    fn print(&self, found: &FoundCalls, screen: &mut Screen) -> io::Result<()> {
+    fn print(&self, found: &FoundCalls, order: Order, screen: &mut Screen) -> io::Result<()> {
         let Screen { out, width, colour, .. } = screen;
         match self.format {
             Format::Jsonl => {
@@ -75,7 +81,7 @@ impl Calls {
                 if !found.calls.is_empty() {
                     let row = |call| calls::Row::new(call, std::iter::empty());
                     let rows = found.calls.iter().map(row).collect();
-                    calls::write_stored(out, rows, *width, *colour)?;
+                    calls::write_stored(out, rows, order, *width, *colour)?;
                     writeln!(out)?;
                 }
                 let (calls, days) =

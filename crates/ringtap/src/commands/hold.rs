@@ -156,6 +156,7 @@ fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<
         since: filter.since,
         until: filter.until,
         mos_below: filter.mos_below,
+        notes: filter.note.clone(),
         ..Query::default()
     };
     let mut calls = store.calls(&query)?.calls;

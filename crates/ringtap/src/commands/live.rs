@@ -12,6 +12,7 @@ use ringtap_live::calls::{Limits, View};
 use ringtap_live::feed::{self, Feed, FeedStatus, Files, Taps};
 use ringtap_live::watch::{self, Shared};
 use ringtap_model::{Call, Message, Nanos, Registration, Stream};
+use ringtap_report::calls::Order;
 use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::grouped;
 use ringtap_tui::terminal;
@@ -163,7 +164,8 @@ impl Live {
             // A script may wait for this line before it sends packets.
             screen.remark(format!("capturing on {source}; Ctrl-C ends it"));
         }
-        let page = Page::begin(Format::Jsonl, RecordKind::default(), screen).context(WRITING)?;
+        let page =
+            Page::begin(Format::Jsonl, Order::default(), RecordKind::default(), screen).context(WRITING)?;
         let mut records = Records { page, calls_only: self.calls_only, failed: None };
         let mut looked = begin;
         let exit = loop {

@@ -52,6 +52,7 @@ fn call(number: u8) -> Call {
         recorded_missing: None,
         recorded_empty: None,
         unmonitored_ms: None,
+        notes: Vec::new(),
     }
 }
 

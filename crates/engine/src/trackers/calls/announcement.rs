@@ -3,12 +3,13 @@
 use std::net::IpAddr;
 
 use ringtap_model::{Endpoint, Nanos};
+use ringtap_quality::notes::MediaFacts;
 use ringtap_wire::sdp;
 
 use super::CallEntry;
 use crate::codecs::Codecs;
 use crate::table::hash::Hasher;
-use crate::update::PayloadTypes;
+use crate::update::{PayloadTypes, Side};
 
 /// Payload types of one media description.
 const MAX_TYPES: usize = 32;
@@ -79,6 +80,15 @@ impl<'a> Medium<'a> {
         }
     }
 
+    /// Where the side wants its sound; the unspecified address is hold as RFC 2543 had it.
+    fn record(&self, session: Option<Option<IpAddr>>, side: Side, facts: &mut MediaFacts) {
+        let ip = self.connection.or(session).flatten();
+        if let Some(ip) = ip.filter(|_| self.line.media_type == sdp::MediaType::Audio) {
+            facts.restricted |= ip.is_unspecified();
+            facts.announced[side as usize] = Some(ip);
+        }
+    }
+
     fn add_candidate(&mut self, candidate: &sdp::Candidate<'_>) {
         if candidate.component == 1 && self.candidates.len() < MAX_CANDIDATES {
             self.candidates.push(Endpoint::new(candidate.ip, candidate.port));
@@ -90,19 +100,20 @@ impl<'a> Medium<'a> {
 pub(super) fn announced(
     call: &mut CallEntry,
     body: &[u8],
-    time: Nanos,
+    (side, time): (Side, Nanos),
     codecs: &mut Codecs,
     cache: &mut TypeCache,
 ) -> Vec<(Endpoint, PayloadTypes)> {
     let mut ends = Vec::new();
     let (mut session, mut medium) = (None, None);
     let (mut sections, mut described) = (0, 0);
-    let (mut secure, mut open) = (false, false);
+    let (mut secure, mut open, mut sound, mut fax) = (false, false, false, false);
     for line in sdp::media_lines(body) {
         match line {
             sdp::MediaLine::Media(line) => {
                 let before: Option<Medium<'_>> = medium.take();
                 if let Some(medium) = before {
+                    medium.record(session, side, &mut call.facts);
                     finish(medium, session, codecs, cache, &mut ends);
                 }
                 if sections == sdp::MAX_MEDIA || described == MAX_MEDIA {
@@ -111,8 +122,10 @@ pub(super) fn announced(
                 if let Some(line) = line {
                     if line.port != 0 && line.is_t38() {
                         call.fax = Some(time);
+                        fax = true;
                     } else if line.port != 0 {
                         *(if line.is_secure() { &mut secure } else { &mut open }) = true;
+                        sound = line.media_type == sdp::MediaType::Audio;
                         medium = Some(Medium::new(line));
                     }
                     described += 1;
@@ -132,16 +145,30 @@ pub(super) fn announced(
             sdp::MediaLine::Candidate(candidate) => {
                 if let Some(medium) = &mut medium {
                     medium.add_candidate(&candidate);
+                    call.facts.ice = true;
+                }
+            }
+            sdp::MediaLine::Direction(direction) => {
+                let of_sound = sections == 0 || sound && medium.is_some();
+                call.facts.restricted |= of_sound && direction != sdp::Direction::SendRecv;
+            }
+            sdp::MediaLine::Ptime(ptime) => {
+                if sound && medium.is_some() {
+                    call.facts.ptime[side as usize] = Some(ptime);
                 }
             }
         }
     }
     if let Some(medium) = medium {
+        medium.record(session, side, &mut call.facts);
         finish(medium, session, codecs, cache, &mut ends);
     }
+    // A description that has sound as well only says that the side knows T.38.
+    call.fax_by[side as usize] |= fax && !(secure || open);
+    call.facts.restricted |= fax && !(secure || open);
     if secure || open {
         // An offer may have both; the answer refuses one.
-        call.encrypted = secure && !open;
+        call.facts.encrypted = secure && !open;
     }
     ends
 }
@@ -231,9 +258,12 @@ mod tests {
         let hasher = Hasher::new(1);
         let (mut codecs, mut cache) = (Codecs::new(hasher.clone()), TypeCache::new(hasher));
         let body = format!("v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\n{}\r\n", lines.join("\r\n"));
-        let first = announced(&mut call, body.as_bytes(), at(5), &mut codecs, &mut cache);
+        let first = announced(&mut call, body.as_bytes(), (Side::Caller, at(5)), &mut codecs, &mut cache);
         // The second time from the cache.
-        assert_eq!(announced(&mut call, body.as_bytes(), at(5), &mut codecs, &mut cache), first);
+        assert_eq!(
+            announced(&mut call, body.as_bytes(), (Side::Caller, at(5)), &mut codecs, &mut cache),
+            first
+        );
         let name = |(number, id): &(u8, _)| {
             let codec = codecs.get(*id).expect("a codec that was just announced");
             format!("{number} {}/{}", codec.name, codec.clock.0)

@@ -1,6 +1,7 @@
 //! What is known of one call attempt, message by message: RFC 3261 dialogs seen from the side.
 
 mod continued;
+mod facts;
 mod memory;
 
 use std::cell::OnceCell;
@@ -8,6 +9,7 @@ use std::cell::OnceCell;
 use ringtap_model::{
     Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Party, Protocol, Recorded, Transport,
 };
+use ringtap_quality::notes::MediaFacts;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
 use super::continuation::Continuation;
@@ -81,8 +83,10 @@ pub(crate) struct CallEntry {
     rtt: Option<Nanos>,
     /// Media know of it.
     pub(crate) announced: bool,
-    /// Its media are encrypted, according to the last SDP.
-    pub(crate) encrypted: bool,
+    /// What its descriptions said beside endpoints, for the notes.
+    pub(crate) facts: MediaFacts,
+    /// Sides that described T.38.
+    pub(crate) fax_by: [bool; 2],
     /// When T.38 was last offered.
     pub(crate) fax: Option<Nanos>,
     /// The linger timer runs.
@@ -151,7 +155,8 @@ impl CallEntry {
             pending: None,
             rtt: None,
             announced: false,
-            encrypted: false,
+            facts: MediaFacts::default(),
+            fax_by: [false; 2],
             fax: None,
             ending: false,
             drops,
@@ -546,6 +551,7 @@ impl CallEntry {
             recorded_missing: None,
             recorded_empty: None,
             unmonitored_ms: None,
+            notes: Vec::new(),
         };
         if let Some(continuation) = parties.continuation {
             continuation.complete(&mut call);

@@ -57,12 +57,13 @@ impl Tracker for CallTracker {
         let body = message.sdp().filter(|_| novelty == Novelty::New);
         let ends = body.map_or_else(Vec::new, |body| {
             cx.streams.prefetch_call_index(name);
-            let ends = announced(call, body, hop.time, &mut cx.streams.codecs, types);
+            let ends = announced(call, body, (side, hop.time), &mut cx.streams.codecs, types);
             ends.iter().for_each(|(end, _)| cx.streams.prefetch_endpoint_index(*end));
             cx.streams.prefetch_call_replica(name);
             ends
         });
         if !ends.is_empty() {
+            call.add_private(&received, side);
             call.add_announced(&ends);
         }
         if !ends.is_empty() || status.is_some_and(|status| call.status() != status) {
@@ -201,9 +202,9 @@ impl CallTracker {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let call = self.calls.remove(slot)?;
         let (rtt, media) = (call.rtt(), call.announced.then_some(media));
-        let (encrypted, silent_since) = (call.encrypted, call.silent_since());
+        let (facts, silent_since) = (call.media_facts(), call.silent_since());
         let record = call.into_record(timed_out, drops);
-        Some(Box::new(EndedCall { record, rtt, media, encrypted, silent_since }))
+        Some(Box::new(EndedCall { record, rtt, media, facts, silent_since }))
     }
 
     /// A call as if it ended now.
@@ -212,8 +213,8 @@ impl CallTracker {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let record = call.record(false, drops);
         let media = call.announced.then_some(media);
-        let (rtt, encrypted) = (call.rtt(), call.encrypted);
-        Some(EndedCall { record, rtt, media, encrypted, silent_since: None })
+        let (rtt, facts) = (call.rtt(), call.media_facts());
+        Some(EndedCall { record, rtt, media, facts, silent_since: None })
     }
 
     /// The calls in progress, without those that are over and wait for late packets.

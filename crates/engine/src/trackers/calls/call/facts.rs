@@ -1,0 +1,47 @@
+//! What the messages of a call told of its media, for its notes.
+
+use std::net::IpAddr;
+
+use ringtap_quality::notes::MediaFacts;
+use ringtap_wire::sip::{Header, NameAddr};
+
+use super::super::message::CallMessage;
+use super::CallEntry;
+use crate::update::Side;
+
+impl CallEntry {
+    /// All of it.
+    pub(crate) fn media_facts(&self) -> MediaFacts {
+        // An offer of T.38 that was refused makes no fax.
+        let fax = self.fax.filter(|_| self.fax_by == [true; 2]);
+        MediaFacts { fax, ..self.facts }
+    }
+
+    /// Compares the addresses that a message with a description names with the one it came from, if it comes
+    /// from the side itself: with one Via, no proxy has passed it on.
+    pub(crate) fn add_private(&mut self, received: &CallMessage<'_>, side: Side) {
+        let (message, sender) = (received.message, received.hop.src.ip);
+        if is_private(sender) || message.values(Header::Via).take(2).count() != 1 {
+            return;
+        }
+        let contact = || {
+            let contact = message.header(Header::Contact).and_then(NameAddr::parse)?;
+            std::str::from_utf8(contact.uri.host).ok()?.parse::<IpAddr>().ok()
+        };
+        let announced = self.facts.announced[side as usize].filter(|ip| is_private(*ip));
+        if let Some(private) = announced.or_else(|| contact().filter(|ip| is_private(*ip))) {
+            self.facts.private[side as usize] = Some((private, sender));
+        }
+    }
+}
+
+/// RFC 1918, RFC 6598, RFC 3927, RFC 4193.
+fn is_private(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => {
+            let [first, second, ..] = ip.octets();
+            ip.is_private() || ip.is_link_local() || ip.is_loopback() || first == 100 && second & 0xc0 == 64
+        }
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_unicast_link_local() || ip.is_loopback(),
+    }
+}

@@ -1,0 +1,78 @@
+//! What an engineer would remark of a call or a stream.
+
+use crate::definition::{names, record};
+use crate::{Direction, Nanos};
+
+names! {
+    /// What is remarked.
+    pub enum NoteCode {
+        /// Nothing was heard in one direction, where this tap sees both directions of other media.
+        OneWay = "one_way",
+        /// The call was answered and had no media, where this tap sees other media between these places.
+        NoAudio = "no_audio",
+        /// The call was answered and no media of any call was seen before its end.
+        SignallingOnly = "signalling_only",
+        /// The call was answered and media of other calls passes here, but none between these places.
+        MediaElsewhere = "media_elsewhere",
+        /// One direction had no media, and this tap was not seen to see both directions there.
+        DirectionNotCaptured = "direction_not_captured",
+        /// Packets came too late for every jitter buffer: they count as lost in the MOS, not in `lost`.
+        LatePackets = "late_packets",
+        /// A long gap in the sound: packets in a row were lost, or all came late at once.
+        LongGap = "long_gap",
+        /// The call was a fax by T.38: its media has no MOS.
+        Fax = "fax",
+        /// The media was announced as encrypted.
+        Encrypted = "encrypted",
+        /// Much of the sound was at the end of the scale.
+        Clipped = "clipped",
+        /// The sound was silence throughout.
+        Silent = "silent",
+        /// Packets had another packet time than the receiver asked for.
+        PacketTime = "packet_time",
+        /// The phone took long to ring.
+        SlowSetUp = "slow_set_up",
+        /// The call was released soon after its answer.
+        ShortCall = "short_call",
+        /// A private address was announced from behind a public one, and media was missing.
+        Nat = "nat",
+        /// Media began long after the answer.
+        LateMedia = "late_media",
+        /// The two directions had different codecs.
+        CodecsDiffer = "codecs_differ",
+        /// The two directions had the same codec under different payload types.
+        PayloadTypesDiffer = "payload_types_differ",
+        /// The two directions had different packet times.
+        PacketTimesDiffer = "packet_times_differ",
+        /// The two directions lasted for different times.
+        DurationsDiffer = "durations_differ",
+    }
+}
+
+record! {
+    /// A remark, with its evidence.
+    #[part]
+    #[name = "note"]
+    pub struct Note {
+        /// What is remarked.
+        pub code: NoteCode,
+        /// The direction that it is about; null where it is about the call.
+        pub direction: Option<Direction>,
+        /// Since when.
+        #[name = "since_us"]
+        pub since: Option<Nanos>,
+        /// The number that was found, in the unit of the threshold.
+        pub value: Option<f64>,
+        /// The threshold that it reached: they stand below.
+        pub threshold: Option<f64>,
+        /// The evidence in words.
+        pub evidence: String,
+    }
+}
+
+impl Note {
+    /// A note about the call as a whole.
+    pub fn new(code: NoteCode, evidence: String) -> Self {
+        Self { code, direction: None, since: None, value: None, threshold: None, evidence }
+    }
+}

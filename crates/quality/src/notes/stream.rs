@@ -1,0 +1,86 @@
+//! Notes of one stream.
+
+use ringtap_model::{Direction, Note, NoteCode, Stream};
+
+use super::thresholds::{CLIPPED_PCT, GAP_MS, LATE_PCT, PTIME_MS, SILENT_MS, SILENT_PCT};
+use super::{MediaFacts, is_steady, length_ms};
+
+/// A stream of fewer packets says nothing of gaps and packet times.
+const FEW: u64 = 50;
+/// What the time between two packets may be that is still their packet time.
+const LONGEST_PTIME_MS: f64 = 200.0;
+
+/// What is to be remarked of a stream; `facts` of its call, if it has one.
+pub fn of_stream(stream: &Stream, facts: &MediaFacts) -> Vec<Note> {
+    let all = [late(stream), gap(stream, facts), clipped(stream), silent(stream), packet_time(stream, facts)];
+    all.into_iter().flatten().collect()
+}
+
+fn note(stream: &Stream, code: NoteCode, (value, threshold): (f64, f64), evidence: String) -> Note {
+    let direction = stream.direction;
+    Note { code, direction, since: None, value: Some(value), threshold: Some(threshold), evidence }
+}
+
+/// A MOS that loss does not explain.
+fn late(stream: &Stream) -> Option<Note> {
+    let late: u64 = stream.intervals.iter().map(|interval| u64::from(interval.discarded)).sum();
+    let share = 100.0 * late as f64 / stream.unique.max(1) as f64;
+    stream.mos.filter(|_| share >= LATE_PCT)?;
+    let since =
+        stream.intervals.iter().find(|interval| interval.discarded > 0).map(|interval| interval.start);
+    let evidence = format!(
+        "{late} of {} packets came more than 500 ms late: the MOS counts them as lost, `lost` does not",
+        stream.unique
+    );
+    Some(Note { since, ..note(stream, NoteCode::LatePackets, (rounded(share), LATE_PCT), evidence) })
+}
+
+/// Only what is not silence: numbers that are missing, or packets that came all at once after a pause that
+/// their timestamps do not have.
+fn gap(stream: &Stream, facts: &MediaFacts) -> Option<Note> {
+    if facts.fax.is_some() || facts.restricted || stream.unique < FEW || stream.lost > stream.unique {
+        return None;
+    }
+    let ptime = stream.ptime_ms.filter(|ptime| *ptime <= LONGEST_PTIME_MS)?;
+    let pause = stream.delta_ms_max.unwrap_or_default();
+    let missing = length_ms(stream) - stream.unique.saturating_add(stream.lost) as f64 * ptime;
+    if pause >= GAP_MS && missing < pause / 4.0 && is_steady(stream) {
+        let evidence = format!("nothing came for {pause:.0} ms, then all that was sent meanwhile");
+        return Some(note(stream, NoteCode::LongGap, (pause, GAP_MS), evidence));
+    }
+    let lost = stream.burst_len_max? as f64 * ptime;
+    if lost >= GAP_MS && is_steady(stream) {
+        let evidence = format!("{} packets in a row were lost: {lost:.0} ms", stream.burst_len_max?);
+        return Some(note(stream, NoteCode::LongGap, (rounded(lost), GAP_MS), evidence));
+    }
+    None
+}
+
+fn clipped(stream: &Stream) -> Option<Note> {
+    let share = stream.clipped_pct.filter(|share| *share >= CLIPPED_PCT)?;
+    let evidence = format!("{share:.1} % of the samples are at the end of the scale");
+    Some(note(stream, NoteCode::Clipped, (share, CLIPPED_PCT), evidence))
+}
+
+fn silent(stream: &Stream) -> Option<Note> {
+    let share = stream.silence_pct.filter(|share| *share >= SILENT_PCT)?;
+    let length = length_ms(stream);
+    let evidence = format!("{share:.1} % of {:.1} s is silence", length / 1e3);
+    (length >= SILENT_MS).then(|| note(stream, NoteCode::Silent, (share, SILENT_PCT), evidence))
+}
+
+/// Against what the receiver asked for.
+fn packet_time(stream: &Stream, facts: &MediaFacts) -> Option<Note> {
+    let receiver = match stream.direction? {
+        Direction::CallerToCallee => 1,
+        Direction::CalleeToCaller => 0,
+    };
+    let (sent, asked) = (stream.ptime_ms?, f64::from(facts.ptime[receiver]?));
+    let differs = (sent - asked).abs() >= PTIME_MS && stream.unique >= FEW;
+    let evidence = format!("packets of {sent:.0} ms, the receiver asked for {asked:.0} ms");
+    differs.then(|| note(stream, NoteCode::PacketTime, (sent, asked), evidence))
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
