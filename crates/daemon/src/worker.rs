@@ -53,6 +53,11 @@ impl StoreSink {
 
 impl Sink for StoreSink {
     const PROGRESS: bool = true;
+    const LOST: bool = true;
+
+    fn lost(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.sender.call(call, streams.into_iter().map(|stream| stream.record).collect());
+    }
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
         // It is recorded as it is: nobody knows whether there will be a next run.

@@ -29,6 +29,9 @@ pub struct Config {
     pub invite_limit: Nanos,
     /// An answered call with neither signalling nor media for this long is a timeout.
     pub idle_limit: Nanos,
+    /// An answered call whose media were heard, and then neither they nor RTCP nor signalling for this long,
+    /// has probably lost its BYE, unless it is on hold or sends a fax: [`Sink::lost`](crate::Sink::lost).
+    pub silence_limit: Nanos,
     /// How long a released call waits for late messages and media before its record is made.
     pub linger: Nanos,
     /// How long a challenge (401, 407) may wait for the INVITE that answers it: people type passwords.
@@ -79,6 +82,7 @@ impl Default for Config {
             memory: 1 << 30,
             invite_limit: Nanos::from_secs(200),
             idle_limit: Nanos::from_secs(4 * 3600),
+            silence_limit: Nanos::from_secs(300),
             linger: Nanos::from_secs(32),
             challenge_limit: Nanos::from_secs(300),
             stream_idle: Nanos::from_secs(300),

@@ -80,6 +80,8 @@ pub(crate) struct CallRequests {
     pub(crate) last_heard: Option<CallRef>,
     /// A call has ended: collect its streams and deliver its record.
     pub(crate) ended: Option<Box<EndedCall>>,
+    /// The BYE of a call was probably lost: deliver its record as it is.
+    pub(crate) lost: Option<Box<EndedCall>>,
     /// Phases that calls reached, for the added tracker, if it wants them.
     pub(crate) wants_phases: bool,
     pub(crate) phases: Vec<(CallPhase, CallNumber, Call)>,

@@ -12,7 +12,7 @@ use crate::sink::{Sink, StreamEnd};
 use crate::table::timers::TimerOwner;
 use crate::tracker::Tracker;
 use crate::trackers::calls::interrupt;
-use crate::update::{CallRef, EndedCall, Side};
+use crate::update::{CallRef, Collected, EndedCall, Side};
 
 impl<X: Tracker> Engine<X> {
     /// Serves what the call tracker asked for.
@@ -40,9 +40,22 @@ impl<X: Tracker> Engine<X> {
     pub(crate) fn answer_last_heard<S: Sink>(&mut self, call: CallRef, heard: Nanos, sink: &mut S) {
         let mut cx = context!(self, TimerOwner::Calls, sink);
         self.trackers.calls.last_heard(call, heard, &mut cx);
+        if let Some(update) = self.requests.update.take() {
+            self.publish_update(update);
+        }
+        if let Some(lost) = self.requests.lost.take() {
+            self.collect_streams(lost, Collected::SoFar, self.clock.now(), sink);
+        }
         if let Some(ended) = self.requests.ended.take() {
             self.end_call(ended, self.clock.now(), sink);
         }
+    }
+
+    /// The streams of a call that this worker has, as they are now.
+    pub(crate) fn streams_so_far(&self, call: CallRef) -> Vec<EndedStream> {
+        let mut figures = self.streams.figures_of(call);
+        figures.iter_mut().for_each(|figures| self.trackers.describe_stream(figures));
+        figures
     }
 
     /// Collects the streams of a call that this worker has.
@@ -65,9 +78,13 @@ impl<X: Tracker> Engine<X> {
         &mut self,
         ended: EndedCall,
         figures: Vec<EndedStream>,
+        collected: Collected,
         sink: &mut S,
     ) {
         let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
+        if collected == Collected::SoFar {
+            return sink.lost(record, streams);
+        }
         self.paths.add(&streams);
         if X::WANTS.calls {
             self.trackers.added.call_ended(&record, &streams);
@@ -97,8 +114,7 @@ impl<X: Tracker> Engine<X> {
     /// The records of a call as if it ended now.
     pub(crate) fn snapshot_of(&self, id: &Id) -> Option<(Call, Vec<Stream>)> {
         let ended = self.trackers.calls.snapshot(id, self.drops())?;
-        let mut figures = ended.media.map_or_else(Vec::new, |call| self.streams.figures_of(call));
-        figures.iter_mut().for_each(|figures| self.trackers.describe_stream(figures));
+        let figures = ended.media.map_or_else(Vec::new, |call| self.streams_so_far(call));
         let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }

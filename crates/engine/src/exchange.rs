@@ -14,7 +14,7 @@ use crate::table::timers::TimerOwner;
 use crate::team::{ForwardedSip, SharedDatagram, WorkerMessage};
 use crate::tracker::{Sharing, Tracker};
 use crate::trackers::Trackers;
-use crate::update::{CallRef, EndedCall, MediaUpdate};
+use crate::update::{CallRef, Collected, EndedCall, MediaUpdate};
 
 /// A SIP message waits this long, of capture time, for earlier ones that other workers captured: the kernel
 /// may hand their rings over by a timer.
@@ -44,11 +44,29 @@ impl<X: Tracker> Engine<X> {
 
     /// Ends a call: delivers its record once every worker has handed over the streams it has of it.
     pub(crate) fn end_call<S: Sink>(&mut self, ended: Box<EndedCall>, now: Nanos, sink: &mut S) {
-        let Some(call) = ended.media else { return self.deliver_call(*ended, Vec::new(), sink) };
-        let figures = self.end_streams(call, sink);
-        let Some(member) = &mut self.member else { return self.deliver_call(*ended, figures, sink) };
-        if let Some((ended, figures)) = member.ask_streams(call, ended, figures, now) {
-            self.deliver_call(*ended, figures, sink);
+        self.collect_streams(ended, Collected::Ended, now, sink);
+    }
+
+    /// Delivers a call's record with the streams that every worker has of it.
+    pub(crate) fn collect_streams<S: Sink>(
+        &mut self,
+        ended: Box<EndedCall>,
+        how: Collected,
+        now: Nanos,
+        sink: &mut S,
+    ) {
+        let Some(call) = ended.media else { return self.deliver_call(*ended, Vec::new(), how, sink) };
+        let figures = self.streams_of(call, how, sink);
+        let Some(member) = &mut self.member else { return self.deliver_call(*ended, figures, how, sink) };
+        if let Some((ended, figures)) = member.ask_streams(call, how, ended, figures, now) {
+            self.deliver_call(*ended, figures, how, sink);
+        }
+    }
+
+    fn streams_of<S: Sink>(&mut self, call: CallRef, how: Collected, sink: &mut S) -> Vec<EndedStream> {
+        match how {
+            Collected::Ended => self.end_streams(call, sink),
+            Collected::SoFar => self.streams_so_far(call),
         }
     }
 
@@ -109,15 +127,15 @@ impl<X: Tracker> Engine<X> {
                     self.answer_last_heard(call, heard, sink);
                 }
             }
-            WorkerMessage::EndStreams(call) => {
-                let figures = self.end_streams(call, sink);
+            WorkerMessage::CollectStreams(call, how) => {
+                let figures = self.streams_of(call, how, sink);
                 if let Some(member) = &mut self.member {
-                    member.links.send(sender, WorkerMessage::StreamsEnded(call, figures));
+                    member.links.send(sender, WorkerMessage::StreamsCollected(call, how, figures));
                 }
             }
-            WorkerMessage::StreamsEnded(call, figures) => {
-                if let Some((ended, figures)) = member.streams_ended(call, figures) {
-                    self.deliver_call(*ended, figures, sink);
+            WorkerMessage::StreamsCollected(call, how, figures) => {
+                if let Some((ended, figures)) = member.streams_collected(call, how, figures) {
+                    self.deliver_call(*ended, figures, how, sink);
                 }
             }
             WorkerMessage::LearnedEndpoint(learned) => streams.queue_learned(*learned),
@@ -198,8 +216,8 @@ impl<X: Tracker> Engine<X> {
         {
             if let Some(heard) = member.give_up_heard(call, until) {
                 self.answer_last_heard(call, heard, sink);
-            } else if let Some((ended, figures)) = member.give_up_streams(call) {
-                self.deliver_call(*ended, figures, sink);
+            } else if let Some((how, (ended, figures))) = member.give_up_streams(call, until) {
+                self.deliver_call(*ended, figures, how, sink);
             }
         }
     }
@@ -208,7 +226,9 @@ impl<X: Tracker> Engine<X> {
     pub(crate) fn leave_team<S: Sink>(&mut self, sink: &mut S) {
         let Some(member) = self.member.take() else { return };
         let ending: Vec<(Box<EndedCall>, Vec<EndedStream>)> = member.into_ending();
-        ending.into_iter().for_each(|(ended, figures)| self.deliver_call(*ended, figures, sink));
+        for (ended, figures) in ending {
+            self.deliver_call(*ended, figures, Collected::Ended, sink);
+        }
     }
 
     /// Lockstep: handles the SIP messages of a batch in frame order; those released at the end of the input,
@@ -532,6 +552,34 @@ mod tests {
                 live.tick(1000 * second);
             }
             assert_eq!(live.records.calls[0].0.state, CallState::Timeout, "call {id}");
+        }
+    }
+
+    /// A call without a BYE: each worker tells what it has of it when it falls silent, and when it ends.
+    #[test]
+    fn the_record_of_a_silent_call_does_not_depend_on_the_number_of_workers() {
+        let mut packets = traffic();
+        packets.retain(|(_, _, _, bytes)| !bytes.starts_with(b"BYE"));
+        let again = |minute: u64| (60_000 * minute, "192.0.2.200:9", "192.0.2.201:9", b"time".to_vec());
+        packets.extend((1..30).map(again));
+        packets.push((1_800_000, CALLER, CALLEE, request("BYE", 2).call_id("call 1").bytes()));
+        let datas = frames(&packets);
+        let run = |workers: usize| {
+            let (mut records, mut team) = (Records::default(), RoundRobin::new(&config(), workers));
+            let frames: Vec<Frame<'_>> = datas.iter().enumerate().map(frame).collect();
+            frames.chunks(16).for_each(|batch| team.batch(batch, &mut records));
+            team.close(&mut records);
+            records.lost.sort_by(|one, other| one.0.call_id.cmp(&other.0.call_id));
+            records.calls.sort_by(|one, other| one.0.call_id.cmp(&other.0.call_id));
+            (records.lost, records.calls)
+        };
+        let (lost, calls) = run(1);
+        assert!(lost.iter().all(|(call, streams)| call.state == CallState::Timeout && streams.len() == 2));
+        let states: Vec<CallState> = calls.iter().map(|(call, _)| call.state).collect();
+        let timeout = CallState::Timeout;
+        assert_eq!((lost.len(), states), (4, vec![timeout, CallState::Completed, timeout, timeout]));
+        for workers in 2..5 {
+            assert_eq!(run(workers), (lost.clone(), calls.clone()), "{workers} workers");
         }
     }
 }

@@ -155,9 +155,16 @@ pub trait Sink {
     const PACKETS: bool = false;
     /// Whether the engine calls [`Sink::progress`]. When false it costs nothing.
     const PROGRESS: bool = false;
+    /// Whether the engine calls [`Sink::lost`]. When false it costs nothing.
+    const LOST: bool = false;
 
     /// A call ended, with its streams in order of their first packet.
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>);
+    /// The BYE of a call was probably lost ([`Config::silence_limit`](crate::Config::silence_limit)): its
+    /// record as a timeout at its last packet. The call is followed until the idle limit, and
+    /// [`Sink::call`] amends this record then, or when a BYE comes late. `recorded` of the streams is not
+    /// known yet.
+    fn lost(&mut self, _call: Call, _streams: Vec<StreamEnd>) {}
     /// A stream that belongs to no call ended.
     fn stream(&mut self, stream: StreamEnd);
     /// A registration ended.

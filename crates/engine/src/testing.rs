@@ -169,12 +169,18 @@ pub(crate) fn fragment(protocol: u8, id: u16, offset: usize, more: bool, payload
 #[derive(Default)]
 pub(crate) struct Records {
     pub(crate) calls: Vec<(Call, Vec<Stream>)>,
+    pub(crate) lost: Vec<(Call, Vec<Stream>)>,
     pub(crate) streams: Vec<Stream>,
     pub(crate) registrations: Vec<Registration>,
     pub(crate) messages: Vec<Message>,
 }
 
 impl Sink for Records {
+    const LOST: bool = true;
+
+    fn lost(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.lost.push((call, streams.into_iter().map(|end| end.record).collect()));
+    }
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
         self.calls.push((call, streams.into_iter().map(|end| end.record).collect()));
     }

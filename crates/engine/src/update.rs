@@ -88,6 +88,15 @@ pub(crate) struct CallStatus {
     pub(crate) fax: Option<Nanos>,
 }
 
+/// How the streams of a call are collected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Collected {
+    /// They end with it.
+    Ended,
+    /// As they are now.
+    SoFar,
+}
+
 /// A call that has ended, still without its streams.
 pub(crate) struct EndedCall {
     pub(crate) record: Call,

@@ -342,6 +342,11 @@ impl LiveCalls {
         self.totals.ended += 1;
         self.totals.answered += u64::from(call.answer.is_some());
         *self.totals.states.entry(call.state.name()).or_default() += 1;
+        self.finish(call, streams);
+    }
+
+    /// Shows the record of a call instead of its progress.
+    fn finish(&mut self, call: Call, streams: Vec<Stream>) {
         let call_id = truncate(&call.call_id).to_string();
         self.change(&call_id, |entry| {
             entry.call = Some(call);
@@ -394,6 +399,11 @@ pub struct BatchSink<'a> {
 impl Sink for BatchSink<'_> {
     const PACKETS: bool = true;
     const PROGRESS: bool = true;
+    const LOST: bool = true;
+
+    fn lost(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.calls.finish(call, streams.into_iter().map(|stream| stream.record).collect());
+    }
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
         self.calls.call(call, streams.into_iter().map(|stream| stream.record).collect());

@@ -40,7 +40,7 @@ names! {
         Redirected = "redirected",
         /// Given up by the caller.
         Cancelled = "cancelled",
-        /// No final answer within the limit, or answered and then silent past it.
+        /// No final answer within the limit, or answered and then silent: it ends at its last packet.
         Timeout = "timeout",
         /// The last answer was an 18x when the input ended.
         Ringing = "ringing",
@@ -159,7 +159,8 @@ record! {
         /// Time of the first 2xx to the INVITE.
         #[name = "answer_us"]
         pub answer: Option<Nanos>,
-        /// Time of the first BYE, or CANCEL, or final failure.
+        /// Time of the first BYE, or CANCEL, or final failure; of the last packet where the BYE was probably
+        /// lost.
         #[name = "end_us"]
         pub end: Option<Nanos>,
         /// Post-dial delay: first INVITE to first 18x (or 2xx where there is none).

@@ -52,6 +52,11 @@ section! {
         /// An answered call with neither signalling nor media for this long is a timeout.
         #[bounds = LIMIT]
         idle_limit: Span = Span(engine::Config::default().idle_limit),
+        /// An answered call whose media were heard and then neither they nor RTCP nor signalling for this
+        /// long is recorded as a timeout at its last packet, unless it is on hold or sends a fax: its BYE was
+        /// probably lost. What comes within `idle_limit` amends the record.
+        #[bounds = LIMIT]
+        silence_limit: Span = Span(engine::Config::default().silence_limit),
         /// How long a released call waits for late messages and media before its record is made.
         linger: Span = Span(engine::Config::default().linger),
         /// How long a challenge (401, 407) may wait for the INVITE that answers it.
@@ -85,6 +90,7 @@ impl Limits {
             },
             invite_limit: self.invite_limit.0,
             idle_limit: self.idle_limit.0,
+            silence_limit: self.silence_limit.0,
             linger: self.linger.0,
             challenge_limit: self.challenge_limit.0,
             stream_idle: self.stream_idle.0,

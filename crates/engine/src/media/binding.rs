@@ -72,10 +72,19 @@ impl StreamTable {
         }
     }
 
-    /// When one of a call's streams was last heard.
+    /// When one of a call's streams, or RTCP about one, was last heard.
     pub(crate) fn last_heard(&self, call: CallRef) -> Nanos {
-        let flows = self.replicas.find(call).and_then(|slot| self.replicas.get(slot)).map(|view| &view.flows);
-        flows.into_iter().flatten().map(|flow| self.last(*flow)).fold(Nanos::ZERO, Nanos::max)
+        let view = self.replicas.find(call).and_then(|slot| self.replicas.get(slot));
+        let retired = view.into_iter().flat_map(|view| &view.retired).map(EndedStream::last);
+        let flows = view.into_iter().flat_map(|view| &view.flows);
+        let heard = flows.map(|flow| self.last(*flow).max(self.flows.details(*flow).rtcp));
+        retired.chain(heard).fold(Nanos::ZERO, Nanos::max)
+    }
+
+    /// RTCP about the stream in a slot was heard.
+    pub(crate) fn heard_rtcp(&mut self, slot: u32, time: Nanos) {
+        let (_, details) = self.flows.both_mut(slot);
+        details.rtcp = details.rtcp.max(time);
     }
 
     /// A call is about to end: asks for what that will touch.

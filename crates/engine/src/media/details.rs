@@ -31,6 +31,8 @@ pub(crate) struct Digit {
 pub(super) struct FlowDetails {
     pub(super) slow: SlowState,
     pub(super) serial: u64,
+    /// Last RTCP of the flow.
+    pub(super) rtcp: Nanos,
     /// The view of its call and the entries of its ends, [`NONE`] where there is none.
     pub(super) call: u32,
     pub(super) nodes: [u32; 2],
@@ -51,6 +53,7 @@ impl FlowDetails {
     pub(super) const NONE: Self = Self {
         slow: SlowState::NONE,
         serial: 0,
+        rtcp: Nanos::ZERO,
         call: NONE,
         nodes: [NONE; 2],
         types: [TypeCount { payload_type: 0, packets: 0, codec: None, event: false }; MAX_TYPES],

@@ -107,6 +107,11 @@ fn ms(nanos: f64) -> f64 {
 }
 
 impl EndedStream {
+    /// When it was last heard.
+    pub(super) fn last(&self) -> Nanos {
+        self.flow.last
+    }
+
     pub(crate) fn packets(&self) -> u64 {
         u64::from(self.flow.packets())
     }

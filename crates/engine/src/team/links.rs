@@ -14,7 +14,7 @@ use crate::codecs::{Codec, CodecId};
 use crate::context::Hop;
 use crate::media::EndedStream;
 use crate::table::timers::TimerOwner;
-use crate::update::{CallRef, InputOrder, LearnedEndpoint, MediaUpdate};
+use crate::update::{CallRef, Collected, InputOrder, LearnedEndpoint, MediaUpdate};
 
 /// Messages that all rings of a team hold together, divided among them; and the minimum of one ring.
 const RING_MESSAGES: usize = 1 << 14;
@@ -90,10 +90,10 @@ pub(crate) enum WorkerMessage {
     AskLastHeard(CallRef),
     /// The answer to [`WorkerMessage::AskLastHeard`].
     LastHeard(CallRef, Nanos),
-    /// A call has ended: its owner wants its streams.
-    EndStreams(CallRef),
-    /// The answer to [`WorkerMessage::EndStreams`].
-    StreamsEnded(CallRef, Vec<EndedStream>),
+    /// A call has ended, or has probably lost its BYE: its owner wants its streams.
+    CollectStreams(CallRef, Collected),
+    /// The answer to [`WorkerMessage::CollectStreams`].
+    StreamsCollected(CallRef, Collected, Vec<EndedStream>),
     /// An endpoint learned from a stream.
     LearnedEndpoint(Box<LearnedEndpoint>),
 }

@@ -10,7 +10,7 @@ use crate::codecs::{Codec, CodecId, Codecs};
 use crate::context::Datagram;
 use crate::media::EndedStream;
 use crate::table::timers::TimerOwner;
-use crate::update::{CallRef, EndedCall, InputOrder, MediaUpdate, PayloadTypes};
+use crate::update::{CallRef, Collected, EndedCall, InputOrder, MediaUpdate, PayloadTypes};
 
 /// Answers that have not arrived after this time are not waited for: the record is made without them.
 const ANSWER_LIMIT: Nanos = Nanos::from_secs(10);
@@ -39,8 +39,8 @@ pub(crate) struct Member {
     codecs_sent: Vec<Vec<Option<CodecId>>>,
     /// Calls of ours that may have been silent for too long, with the time they were last heard.
     asked: BTreeMap<CallRef, Pending<Nanos>>,
-    /// Calls of ours that have ended and wait for their streams.
-    ending: BTreeMap<CallRef, Pending<EndingCall>>,
+    /// Calls of ours that have ended, or have probably lost their BYE, and wait for their streams.
+    ending: BTreeMap<(CallRef, Collected), Pending<EndingCall>>,
     pub(crate) overdue: VecDeque<(Nanos, CallRef)>,
     /// Calls whose record was made without all answers.
     pub(crate) incomplete: u64,
@@ -281,30 +281,36 @@ impl Member {
     pub(crate) fn ask_streams(
         &mut self,
         call: CallRef,
+        how: Collected,
         ended: Box<EndedCall>,
         figures: Vec<EndedStream>,
         now: Nanos,
     ) -> Option<EndingCall> {
-        let missing = self.links.send_all(|| WorkerMessage::EndStreams(call));
+        let missing = self.links.send_all(|| WorkerMessage::CollectStreams(call, how));
         self.incomplete += u64::from(missing + 1 < self.links.workers());
         if missing == 0 {
             return Some((ended, figures));
         }
         let until = now + ANSWER_LIMIT;
-        self.ending.insert(call, Pending { answers: (ended, figures), missing, until });
+        self.ending.insert((call, how), Pending { answers: (ended, figures), missing, until });
         self.overdue.push_back((until, call));
         None
     }
 
     /// An answer to [`Member::ask_streams`]; the call with all its streams once all have answered.
-    pub(crate) fn streams_ended(&mut self, call: CallRef, figures: Vec<EndedStream>) -> Option<EndingCall> {
-        let pending = self.ending.get_mut(&call)?;
+    pub(crate) fn streams_collected(
+        &mut self,
+        call: CallRef,
+        how: Collected,
+        figures: Vec<EndedStream>,
+    ) -> Option<EndingCall> {
+        let pending = self.ending.get_mut(&(call, how))?;
         pending.answers.1.extend(figures);
         pending.missing -= 1;
         if pending.missing > 0 {
             return None;
         }
-        self.ending.remove(&call).map(|pending| pending.answers)
+        self.ending.remove(&(call, how)).map(|pending| pending.answers)
     }
 
     /// The question asked with this deadline is not waited for any longer: what was answered so far.
@@ -313,16 +319,21 @@ impl Member {
         self.asked.remove(&call).map(|pending| pending.answers)
     }
 
-    /// The streams of this call are not waited for any longer: the call with those that arrived.
-    pub(crate) fn give_up_streams(&mut self, call: CallRef) -> Option<EndingCall> {
-        let pending = self.ending.remove(&call)?;
+    /// The streams of this call, asked for with this deadline, are not waited for any longer: the call with
+    /// those that arrived.
+    pub(crate) fn give_up_streams(&mut self, call: CallRef, until: Nanos) -> Option<(Collected, EndingCall)> {
+        let is_due =
+            |how: &Collected| self.ending.get(&(call, *how)).is_some_and(|pending| pending.until == until);
+        let how = [Collected::Ended, Collected::SoFar].into_iter().find(is_due)?;
+        let pending = self.ending.remove(&(call, how))?;
         self.incomplete += 1;
-        Some(pending.answers)
+        Some((how, pending.answers))
     }
 
-    /// The calls that still wait for streams.
+    /// The calls that have ended and still wait for streams.
     pub(crate) fn into_ending(self) -> Vec<EndingCall> {
-        self.ending.into_values().map(|pending| pending.answers).collect()
+        let ended = self.ending.into_iter().filter(|((_, how), _)| *how == Collected::Ended);
+        ended.map(|(_, pending)| pending.answers).collect()
     }
 
     /// Sends a reassembled datagram to the worker that has its sender's other packets.
@@ -436,7 +447,7 @@ mod tests {
     fn a_worker_alone_answers_itself() {
         let mut team = team(1);
         assert_eq!(team[0].ask_last_heard(call(), at(5), at(100)), Some(at(5)));
-        assert!(team[0].ask_streams(call(), ended(), Vec::new(), at(100)).is_some());
+        assert!(team[0].ask_streams(call(), Collected::Ended, ended(), Vec::new(), at(100)).is_some());
         assert!(team[0].overdue.is_empty());
         assert_eq!(team[0].incomplete, 0);
     }
@@ -457,20 +468,21 @@ mod tests {
     fn a_call_ends_with_the_streams_of_all_workers_or_is_counted_as_incomplete() {
         let mut team = team(3);
         let member = &mut team[0];
-        assert!(member.ask_streams(call(), ended(), Vec::new(), at(0)).is_none());
-        assert!(member.streams_ended(call(), Vec::new()).is_none());
-        assert!(member.streams_ended(call(), Vec::new()).is_some());
+        assert!(member.ask_streams(call(), Collected::Ended, ended(), Vec::new(), at(0)).is_none());
+        assert!(member.streams_collected(call(), Collected::Ended, Vec::new()).is_none());
+        assert!(member.streams_collected(call(), Collected::Ended, Vec::new()).is_some());
         assert_eq!(member.incomplete, 0);
-        member.ask_streams(call(), ended(), Vec::new(), at(0));
+        member.ask_streams(call(), Collected::Ended, ended(), Vec::new(), at(0));
         assert_eq!(member.overdue.back().map(|(until, _)| *until), Some(at(10_000)));
-        assert!(member.give_up_streams(call()).is_some() && member.give_up_streams(call()).is_none());
+        assert!(member.give_up_streams(call(), at(10_000)).is_some());
+        assert!(member.give_up_streams(call(), at(10_000)).is_none());
         assert_eq!(member.incomplete, 1);
     }
 
     #[test]
     fn calls_that_wait_when_a_team_ends_are_handed_over() {
         let mut team = team(2);
-        team[0].ask_streams(call(), ended(), Vec::new(), at(0));
+        team[0].ask_streams(call(), Collected::Ended, ended(), Vec::new(), at(0));
         assert_eq!(team.remove(0).into_ending().len(), 1);
     }
 

@@ -17,6 +17,7 @@ use super::verdict::decision_from;
 use crate::complete::complete;
 use crate::erase::Erasure;
 use crate::facts::{GatheredFacts, events};
+use crate::noted_decision::wider;
 use crate::output::{OwnerRecording, PassingPacket};
 use crate::pending::number;
 use crate::policy::place;
@@ -184,6 +185,18 @@ impl Recorder {
         }
     }
 
+    /// Notes in the record of a call that goes on what is recorded of it. How many packets is known at its
+    /// end.
+    pub(super) fn describe(&self, call: &mut Call) {
+        let slot = self.by_key.get(&of_call(call.call_id.as_bytes()));
+        let state = slot.and_then(|slot| self.calls.get(slot));
+        let Some(state) = state.filter(|state| *state.call_id == *call.call_id) else { return };
+        call.recorded = wider(call.recorded, recorded(state.decision.what));
+        if state.decision.mask_digits {
+            mask(call);
+        }
+    }
+
     /// Finishes an ended call: decides about all of it, and erases what was recorded against the decision.
     pub(super) fn end(&mut self, call: &mut Call, streams: &mut [StreamEnd]) {
         let now = self.now;
@@ -207,12 +220,7 @@ impl Recorder {
         } else {
             self.confirm(&state);
         }
-        let recorded = match what {
-            RecordingScope::Nothing => Recorded::None,
-            RecordingScope::Signalling => Recorded::Signalling,
-            RecordingScope::Headers => Recorded::Headers,
-            RecordingScope::Full => Recorded::Full,
-        };
+        let recorded = recorded(what);
         complete(call, recorded, signalling, streams);
         if state.demanded && recorded != Recorded::None {
             // Packets before the command were not to be recorded.
@@ -251,5 +259,15 @@ impl Recorder {
         if let Some(eraser) = self.eraser.as_mut().filter(|_| state.noted_pending) {
             eraser.note_pending(PendingEntry::Ended { call: number(state.number) });
         }
+    }
+}
+
+/// What a scope is called in a record.
+fn recorded(scope: RecordingScope) -> Recorded {
+    match scope {
+        RecordingScope::Nothing => Recorded::None,
+        RecordingScope::Signalling => Recorded::Signalling,
+        RecordingScope::Headers => Recorded::Headers,
+        RecordingScope::Full => Recorded::Full,
     }
 }

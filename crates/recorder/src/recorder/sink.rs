@@ -59,6 +59,12 @@ impl<'a, S: Sink> RecordingSink<'a, S> {
 impl<S: Sink> Sink for RecordingSink<'_, S> {
     const PACKETS: bool = true;
     const PROGRESS: bool = S::PROGRESS;
+    const LOST: bool = S::LOST;
+
+    fn lost(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
+        self.recorder.describe(&mut call);
+        self.next_sink.lost(call, streams);
+    }
 
     fn call(&mut self, mut call: Call, mut streams: Vec<StreamEnd>) {
         self.recorder.end(&mut call, &mut streams);

@@ -151,9 +151,17 @@ impl Forget {
     }
 }
 
-/// Whether the record is that of a call which goes on in the daemon's next run.
+/// Whether the call may go on, as far as its record tells: in the daemon's next run, or because media come
+/// back after a silence that was taken for its end.
 fn is_in_progress(call: &Call) -> bool {
-    matches!(call.state, CallState::Active | CallState::Ringing | CallState::Trying)
+    match call.state {
+        CallState::Active | CallState::Ringing | CallState::Trying => true,
+        CallState::Timeout => {
+            let followed = ringtap_engine::Config::default().idle_limit;
+            call.end.is_some_and(|end| ringtap_report::time::now() < end + followed)
+        }
+        _ => false,
+    }
 }
 
 fn bucket_name(far: Option<&dyn FarStorage>) -> String {

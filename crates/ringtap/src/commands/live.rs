@@ -1,5 +1,6 @@
 //! `ringtap live`: shows calls as they happen.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 use std::thread;
@@ -11,7 +12,7 @@ use ringtap_engine::{Config, Engine, Sink, StreamEnd};
 use ringtap_live::calls::{Limits, View};
 use ringtap_live::feed::{self, Feed, FeedStatus, Files, Taps};
 use ringtap_live::watch::{self, Shared};
-use ringtap_model::{Call, Message, Nanos, Registration, Stream};
+use ringtap_model::{Call, CallState, Id, Message, Nanos, Registration, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::grouped;
@@ -166,7 +167,7 @@ impl Live {
         }
         let page =
             Page::begin(Format::Jsonl, Order::default(), RecordKind::default(), screen).context(WRITING)?;
-        let mut records = Records { page, calls_only: self.calls_only, failed: None };
+        let mut records = Records { page, calls_only: self.calls_only, lost: BTreeMap::new(), failed: None };
         let mut looked = begin;
         let exit = loop {
             if interrupt::asked() {
@@ -217,6 +218,8 @@ impl Live {
 struct Records<'a> {
     page: Page<'a>,
     calls_only: bool,
+    /// Calls whose record was printed since their BYE was probably lost, and where it says that they ended.
+    lost: BTreeMap<Id, Option<Nanos>>,
     /// The first error; nothing is written after it.
     failed: Option<io::Error>,
 }
@@ -237,7 +240,22 @@ impl<'a> Records<'a> {
 }
 
 impl Sink for Records<'_> {
+    const LOST: bool = true;
+
+    fn lost(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        if self.lost.len() >= MOST_LOST {
+            self.lost.pop_first();
+        }
+        self.lost.insert(call.id, call.end);
+        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
+        self.write(|page| page.call(&call, &streams));
+    }
+
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        if self.lost.remove(&call.id).is_some_and(|end| call.state == CallState::Timeout && end == call.end) {
+            // Nothing has come since.
+            return;
+        }
         let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
         self.write(|page| page.call(&call, &streams));
     }
@@ -280,6 +298,8 @@ fn duration(text: &str) -> Result<Duration, String> {
 }
 
 const WRITING: &str = "cannot write the records";
+/// Most calls that are remembered to have lost their BYE.
+const MOST_LOST: usize = 1 << 16;
 /// How long to wait for packets before other work.
 const WAIT: Duration = Duration::from_millis(50);
 /// Interval at which losses are read.

@@ -29,6 +29,7 @@ mod far;
 mod guarded;
 mod interrupted;
 mod kept;
+mod lost;
 #[cfg(feature = "tls")]
 mod metrics;
 #[path = "../../../bucket/tests/moto/mod.rs"]

@@ -62,12 +62,14 @@ struct Medium<'a> {
     /// Those after the first [`MAX_TYPES`].
     more_maps: Vec<&'a [u8]>,
     candidates: Vec<Endpoint>,
+    direction: Option<sdp::Direction>,
 }
 
 impl<'a> Medium<'a> {
     fn new(line: sdp::Media<'a>) -> Self {
         let (maps, more_maps) = ([&[][..]; MAX_TYPES], Vec::new());
-        Self { line, connection: None, maps, map_count: 0, more_maps, candidates: Vec::new() }
+        let candidates = Vec::new();
+        Self { line, connection: None, maps, map_count: 0, more_maps, candidates, direction: None }
     }
 
     fn add_map(&mut self, value: &'a [u8]) {
@@ -96,7 +98,41 @@ impl<'a> Medium<'a> {
     }
 }
 
+/// Whether all media of a description are on hold: RFC 3264 section 8.4, and the older way with an address of
+/// zeros.
+#[derive(Default)]
+struct Hold {
+    /// Of the media that say nothing else.
+    direction: Option<sdp::Direction>,
+    held: u32,
+    others: u32,
+}
+
+impl Hold {
+    fn add(&mut self, medium: &Medium<'_>, session: Option<Option<IpAddr>>) {
+        let direction = medium.direction.or(self.direction);
+        let to = medium.connection.or(session).flatten();
+        let is_held = matches!(direction, Some(sdp::Direction::SendOnly | sdp::Direction::Inactive))
+            || to.is_some_and(|ip| ip.is_unspecified());
+        *(if is_held { &mut self.held } else { &mut self.others }) += 1;
+    }
+
+    /// Of the medium above, or of all if there is none yet.
+    fn note(&mut self, direction: sdp::Direction, medium: Option<&mut Medium<'_>>, is_of_session: bool) {
+        match medium {
+            Some(medium) => _ = medium.direction.get_or_insert(direction),
+            None if is_of_session => _ = self.direction.get_or_insert(direction),
+            None => {}
+        }
+    }
+
+    fn is_on(&self) -> bool {
+        self.held > 0 && self.others == 0
+    }
+}
+
 /// Endpoints where one side wants its media, each with its codecs, out of the SDP of an offer or an answer.
+/// Notes in the call whether that side puts the other on hold.
 pub(super) fn announced(
     call: &mut CallEntry,
     body: &[u8],
@@ -108,12 +144,14 @@ pub(super) fn announced(
     let (mut session, mut medium) = (None, None);
     let (mut sections, mut described) = (0, 0);
     let (mut secure, mut open, mut sound, mut fax) = (false, false, false, false);
+    let mut hold = Hold::default();
     for line in sdp::media_lines(body) {
         match line {
             sdp::MediaLine::Media(line) => {
                 let before: Option<Medium<'_>> = medium.take();
                 if let Some(medium) = before {
                     medium.record(session, side, &mut call.facts);
+                    hold.add(&medium, session);
                     finish(medium, session, codecs, cache, &mut ends);
                 }
                 if sections == sdp::MAX_MEDIA || described == MAX_MEDIA {
@@ -151,6 +189,7 @@ pub(super) fn announced(
             sdp::MediaLine::Direction(direction) => {
                 let of_sound = sections == 0 || sound && medium.is_some();
                 call.facts.restricted |= of_sound && direction != sdp::Direction::SendRecv;
+                hold.note(direction, medium.as_mut(), sections == 0);
             }
             sdp::MediaLine::Ptime(ptime) => {
                 if sound && medium.is_some() {
@@ -161,8 +200,10 @@ pub(super) fn announced(
     }
     if let Some(medium) = medium {
         medium.record(session, side, &mut call.facts);
+        hold.add(&medium, session);
         finish(medium, session, codecs, cache, &mut ends);
     }
+    call.held[side as usize] = hold.is_on();
     // A description that has sound as well only says that the side knows T.38.
     call.fax_by[side as usize] |= fax && !(secure || open);
     call.facts.restricted |= fax && !(secure || open);
@@ -181,7 +222,7 @@ fn finish(
     cache: &mut TypeCache,
     ends: &mut Vec<(Endpoint, PayloadTypes)>,
 ) {
-    let Medium { line, connection, maps, map_count, more_maps, candidates } = medium;
+    let Medium { line, connection, maps, map_count, more_maps, candidates, .. } = medium;
     let maps = &maps[..map_count];
     let types = if more_maps.is_empty() {
         cache.types_of(&line, maps, codecs)

@@ -89,6 +89,10 @@ pub(crate) struct CallEntry {
     pub(crate) fax_by: [bool; 2],
     /// When T.38 was last offered.
     pub(crate) fax: Option<Nanos>,
+    /// Which sides put the other on hold by what they said last.
+    pub(super) held: [bool; 2],
+    /// Its BYE was probably lost: when its last packet was seen.
+    pub(super) lost_since: Option<Nanos>,
     /// The linger timer runs.
     pub(crate) ending: bool,
 
@@ -158,6 +162,8 @@ impl CallEntry {
             facts: MediaFacts::default(),
             fax_by: [false; 2],
             fax: None,
+            held: [false; 2],
+            lost_since: None,
             ending: false,
             drops,
             source: 0,
@@ -177,6 +183,7 @@ impl CallEntry {
             return Handled { novelty, side: Side::Caller };
         }
         self.last = self.last.max(hop.time);
+        self.lost_since = None;
         self.messages += 1;
         if novelty == Novelty::Retransmission {
             self.retransmissions += 1;
@@ -414,9 +421,16 @@ impl CallEntry {
         self.answer.is_none() && matches!(self.final_code, 401 | 407)
     }
 
+    /// Whether silence of its media means that it is over: they are announced, and neither on hold nor
+    /// replaced by T.38.
+    pub(super) fn may_end_in_silence(&self) -> bool {
+        self.answer.is_some() && self.announced && self.fax_by == [false; 2] && self.held == [false; 2]
+    }
+
     /// What media must know of it beside its endpoints.
     pub(crate) fn status(&self) -> CallStatus {
-        CallStatus { hosts: [self.src.ip, self.dst.ip], is_over: self.is_over(), fax: self.fax }
+        let is_over = self.is_over() || self.lost_since.is_some();
+        CallStatus { hosts: [self.src.ip, self.dst.ip], is_over, fax: self.fax }
     }
 
     pub(crate) fn is_answered(&self) -> bool {
@@ -442,7 +456,7 @@ impl CallEntry {
         if self.answer.is_some() {
             return match self.bye {
                 Some(_) => CallState::Completed,
-                None if timed_out => CallState::Timeout,
+                None if timed_out || self.lost_since.is_some() => CallState::Timeout,
                 None => CallState::Active,
             };
         }
@@ -497,6 +511,7 @@ impl CallEntry {
             CallState::Completed => self.bye,
             CallState::Cancelled => self.cancel.or(self.bye),
             CallState::Failed | CallState::Redirected => self.failure,
+            CallState::Timeout => self.lost_since,
             _ => None,
         };
         let released_by = match state {

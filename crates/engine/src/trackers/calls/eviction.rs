@@ -99,7 +99,7 @@ impl CallEntry {
     fn rank(&self) -> Option<CallRank> {
         if self.is_challenged() {
             Some(CallRank::Trying)
-        } else if self.is_over() {
+        } else if self.is_over() || self.lost_since.is_some() {
             Some(CallRank::Over)
         } else if self.is_answered() {
             None

@@ -1,5 +1,7 @@
 //! The course of a call, message by message, as RFC 3261 has it.
 
+mod silence;
+
 use ringtap_model::{Call, CallState, Party, RttSource};
 
 use crate::sink::CallPhase;

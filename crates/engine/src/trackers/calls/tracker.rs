@@ -16,7 +16,7 @@ use crate::table::hash::Hasher;
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
 use crate::tracker::{EngineTracker, Tracker, Wants};
-use crate::update::{CallRef, EndedCall, MediaUpdate};
+use crate::update::{CallRef, EndedCall, MediaUpdate, Side};
 
 /// See the module.
 pub(crate) struct CallTracker {
@@ -25,6 +25,8 @@ pub(crate) struct CallTracker {
     config: Config,
     calls: Calls,
     types: TypeCache,
+    /// Calls whose BYE was probably lost.
+    lost: usize,
 }
 
 impl Tracker for CallTracker {
@@ -41,10 +43,12 @@ impl Tracker for CallTracker {
         let Some(slot) = self.call_of(sip, cx) else { return };
         let ticket = self.calls.ticket(slot);
         let name = CallRef::new(self.worker, ticket);
-        let Self { calls, config, types, .. } = self;
+        let Self { calls, config, types, lost, .. } = self;
         let (hasher, Some(call)) = calls.with_hasher(slot) else { return };
         let (progress, status) = (Progress::of(call), call.announced.then(|| call.status()));
+        let was_lost = call.lost_since.is_some();
         let Handled { novelty, side } = call.handle(&received, hasher);
+        *lost -= usize::from(was_lost && call.lost_since.is_none());
         if S::PROGRESS || cx.requests.wants_phases {
             progress.report(call, CallNumber(name), cx);
         }
@@ -71,7 +75,7 @@ impl Tracker for CallTracker {
             let status = call.status();
             cx.requests.update = Some(MediaUpdate { order: cx.order, call: name, status, side, ends });
         }
-        let due = call.last + limit(config, call, Nanos::ZERO);
+        let due = call.last + first_limit(config, call);
         calls.set_due(slot, due);
         calls.update(slot, self.workers);
         let (is_retransmission, is_mirrored) =
@@ -122,13 +126,14 @@ impl CallTracker {
             workers,
             calls: Calls::new(config.max_calls, memory, hasher.clone()),
             types: TypeCache::new(hasher.clone()),
+            lost: 0,
             config: config.clone(),
         }
     }
 
-    /// Calls in progress.
+    /// Calls in progress, without those whose BYE was probably lost.
     pub(crate) fn len(&self) -> usize {
-        self.calls.len()
+        self.calls.len() - self.lost
     }
 
     /// Prefetches the index entry of a Call-ID's hash. HOT.
@@ -149,7 +154,8 @@ impl CallTracker {
             cx.counters.calls_refused += u64::from(message.code().is_none());
             return None;
         };
-        let first_check = self.config.invite_limit.min(self.config.idle_limit);
+        let Config { invite_limit, idle_limit, silence_limit, .. } = self.config;
+        let first_check = invite_limit.min(idle_limit).min(silence_limit);
         cx.arm(hop.time + first_check, self.calls.ticket(slot));
         Some(slot)
     }
@@ -165,12 +171,47 @@ impl CallTracker {
     fn end_if_due<S: Sink>(&mut self, ticket: Ticket, heard: Nanos, cx: &mut Context<'_, S>) {
         let Some(call) = self.calls.get(ticket.slot) else { return };
         let (over, limit) = (call.is_over(), limit(&self.config, call, heard));
-        let deadline = if over { call.last + limit } else { call.last.max(heard) + limit };
-        if deadline > cx.now {
-            cx.arm(deadline, ticket);
-        } else {
+        let last = call.last.max(heard);
+        let deadline = if over { call.last + limit } else { last + limit };
+        let silence = last + self.config.silence_limit;
+        if deadline <= cx.now {
             cx.requests.ended = self.end(ticket.slot, !over, cx.drops);
+        } else if over || heard == Nanos::ZERO || !call.may_end_in_silence() {
+            cx.arm(deadline, ticket);
+        } else if silence > cx.now {
+            self.set_lost(ticket.slot, None, cx);
+            cx.arm(silence.min(deadline), ticket);
+        } else {
+            self.set_lost(ticket.slot, Some(last), cx);
+            cx.arm((cx.now + self.config.silence_limit).min(deadline), ticket);
         }
+    }
+
+    /// Notes that the BYE of a call was probably lost, whose last packet was seen then; or that it was not.
+    #[cold]
+    fn set_lost<S: Sink>(&mut self, slot: u32, since: Option<Nanos>, cx: &mut Context<'_, S>) {
+        let name = CallRef::new(self.worker, self.calls.ticket(slot));
+        let (_, Some(call)) = self.calls.with_hasher(slot) else { return };
+        let before = std::mem::replace(&mut call.lost_since, since);
+        if before == since {
+            return;
+        }
+        let (status, side) = (call.status(), Side::Caller);
+        cx.requests.update =
+            Some(MediaUpdate { order: cx.order, call: name, status, side, ends: Vec::new() });
+        if S::LOST && since.is_some() {
+            let (record, rtt) = (call.record(false, cx.drops), call.rtt());
+            cx.requests.lost = Some(Box::new(EndedCall {
+                record,
+                rtt,
+                media: Some(name),
+                silent_since: None,
+                facts: call.media_facts(),
+            }));
+        }
+        self.lost += usize::from(before.is_none());
+        self.lost -= usize::from(since.is_none());
+        self.calls.update(slot, self.workers);
     }
 
     /// Ends a call that has to give way before the INVITE of another is handled, whose Call-ID this is; None
@@ -201,6 +242,7 @@ impl CallTracker {
     pub(crate) fn end(&mut self, slot: u32, timed_out: bool, drops: u64) -> Option<Box<EndedCall>> {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let call = self.calls.remove(slot)?;
+        self.lost -= usize::from(call.lost_since.is_some());
         let (rtt, media) = (call.rtt(), call.announced.then_some(media));
         let (facts, silent_since) = (call.media_facts(), call.silent_since());
         let record = call.into_record(timed_out, drops);
@@ -217,9 +259,10 @@ impl CallTracker {
         Some(EndedCall { record, rtt, media, facts, silent_since: None })
     }
 
-    /// The calls in progress, without those that are over and wait for late packets.
+    /// The calls in progress, without those that are over and wait for late packets, and those whose BYE was
+    /// probably lost.
     pub(crate) fn in_progress(&self) -> impl Iterator<Item = (Id, CallRef)> {
-        let calls = self.calls.iter().filter(|(_, call)| !call.is_over());
+        let calls = self.calls.iter().filter(|(_, call)| !call.is_over() && call.lost_since.is_none());
         calls.map(|(slot, call)| (call.id(), CallRef::new(self.worker, self.calls.ticket(slot))))
     }
 
@@ -240,7 +283,7 @@ impl CallTracker {
         self.calls.update(slot, self.workers);
         let ticket = self.calls.ticket(slot);
         let entry = self.calls.get(slot)?;
-        let (due, status) = (entry.last + limit(&self.config, entry, Nanos::ZERO), entry.status());
+        let (due, status) = (entry.last + first_limit(&self.config, entry), entry.status());
         let name = CallRef::new(self.worker, ticket);
         Progress::NONE.report(entry, CallNumber(name), cx);
         self.calls.set_due(slot, due);
@@ -270,6 +313,12 @@ fn limit(config: &Config, call: &CallEntry, heard: Nanos) -> Nanos {
     } else {
         config.invite_limit
     }
+}
+
+/// How long a call may be silent before anybody need look.
+fn first_limit(config: &Config, call: &CallEntry) -> Nanos {
+    let limit = limit(config, call, Nanos::ZERO);
+    if call.may_end_in_silence() { limit.min(config.silence_limit) } else { limit }
 }
 
 /// A call of the last run that shows neither message nor media for this long has ended between the runs.

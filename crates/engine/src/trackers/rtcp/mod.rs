@@ -5,6 +5,7 @@
 //! is recognised by what follows its packets and gives no figures.
 
 use hashbrown::HashTable;
+use ringtap_model::Nanos;
 use ringtap_wire::rtcp::{self, Compound, Packet, Reports};
 
 use crate::context::{Context, Datagram};
@@ -68,7 +69,7 @@ impl RtcpTracker {
         let Datagram { src, dst, time, .. } = *datagram;
         match packet {
             Packet::SenderReport(sr) => {
-                if let Some(far_end) = self.of(cx.streams.sent_by(src, dst, sr.ssrc), cx) {
+                if let Some(far_end) = self.of(cx.streams.sent_by(src, dst, sr.ssrc), time, cx) {
                     far_end.sent(sr.ntp_middle(), sr.packets, sr.octets, time);
                 }
                 self.reports(&sr.reports, datagram, cx);
@@ -76,14 +77,14 @@ impl RtcpTracker {
             Packet::ReceiverReport(rr) => self.reports(&rr.reports, datagram, cx),
             Packet::Sdes(sdes) => {
                 if let Some((ssrc, cname)) = sdes.cname()
-                    && let Some(far_end) = self.of(cx.streams.sent_by(src, dst, ssrc), cx)
+                    && let Some(far_end) = self.of(cx.streams.sent_by(src, dst, ssrc), time, cx)
                 {
                     far_end.named(cname);
                 }
             }
             Packet::Bye(bye) => {
                 for ssrc in bye.sources() {
-                    if let Some(far_end) = self.of(cx.streams.sent_by(src, dst, ssrc), cx) {
+                    if let Some(far_end) = self.of(cx.streams.sent_by(src, dst, ssrc), time, cx) {
                         far_end.left(time);
                     }
                 }
@@ -95,15 +96,22 @@ impl RtcpTracker {
     fn reports<S: Sink>(&mut self, reports: &Reports<'_>, datagram: &Datagram<'_>, cx: &mut Context<'_, S>) {
         for report in reports.iter() {
             let stream = cx.streams.received_by(datagram.src, datagram.dst, report.ssrc);
-            if let Some(far_end) = self.of(stream, cx) {
+            if let Some(far_end) = self.of(stream, datagram.time, cx) {
                 far_end.received(&report, datagram.time);
             }
         }
     }
 
     /// RTCP of the stream in a slot, begun if new; None without a stream, or at the ceiling.
-    fn of<S: Sink>(&mut self, stream: Option<u32>, cx: &mut Context<'_, S>) -> Option<&mut FarEnd> {
-        let serial = cx.streams.serial(stream?);
+    fn of<S: Sink>(
+        &mut self,
+        stream: Option<u32>,
+        time: Nanos,
+        cx: &mut Context<'_, S>,
+    ) -> Option<&mut FarEnd> {
+        let stream = stream?;
+        cx.streams.heard_rtcp(stream, time);
+        let serial = cx.streams.serial(stream);
         let hash = self.hasher.of(serial);
         let is_full = self.entries.len() >= self.ceiling;
         let is_same = |entry: &Entry| entry.serial == serial;
