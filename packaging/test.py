@@ -2,12 +2,13 @@
 """Tests the packages in bare Debian roots: packaging/test.py PACKAGES SUITE...
 
 PACKAGES is what packaging/build wrote, a SUITE bookworm or trixie. Each root is made by debootstrap, once, from the
-mirror that apt is configured for, and kept in PACKAGES/roots. In each, without a network: install, analyse, run as the
-service's user beside real traffic, search, listen, upgrade, remove, purge; and the tarball. Needs root. It makes
-namespaces of its own and leaves nothing behind but the bare roots.
+mirror that apt is configured for, and kept in PACKAGES/roots. In each, booted with its own systemd and without a network:
+install, analyse, run as a service beside real traffic, search, listen, upgrade, remove, purge; and the tarball. Needs
+root. It makes namespaces and a control group of its own and leaves nothing behind but the bare roots.
 """
 
 import contextlib
+import ctypes
 import json
 import os
 import re
@@ -24,19 +25,34 @@ DEMO = "/usr/share/ringtap/calls.pcap"
 RECORDS = "/var/lib/ringtap/records"
 # Three commands, from the package to the first ladder.
 MOST_SECONDS = 60
+# What a Debian that boots has beside the smallest one.
+INCLUDED = "--include=systemd,systemd-sysv,dbus,procps"
+
+
+# Boots the root $1 in the control group $3, which is mounted at $2 for it alone.
+BOOT = """
+mount --make-rprivate / && mount -t cgroup2 none $2 && mkdir $2/$3 && echo $$ >$2/$3/cgroup.procs || exit 1
+unshare --mount --pid --net --uts --ipc --cgroup --fork --kill-child sh -ec '
+    mount --bind $1 $1; mount -t proc proc $1/proc; mount -t sysfs sysfs $1/sys; mount -t tmpfs tmpfs $1/run
+    mount -t cgroup2 cgroup2 $1/sys/fs/cgroup
+    cd $1; exec env -i container=other PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot $1 /lib/systemd/systemd
+' boot $1
+echo $$ >$2/cgroup.procs; find $2/$3 -depth -type d -exec rmdir {} +
+"""
 
 
 class Root:
-    """A bare Debian in which commands run."""
+    """A bare Debian that is up, in which commands run."""
 
-    def __init__(self, path):
+    def __init__(self, path, pid):
         self.path = path
+        self.pid = pid
 
-    def command(self, text, user=None):
+    def command(self, text):
         # An ordinary shell: nothing of this machine's environment.
-        environment = ["env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-                       "HOME=/root", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
-        return [*environment, "chroot", self.path, *([] if user is None else user), "sh", "-c", text]
+        return ["nsenter", f"--target={self.pid}", "--all", "--root", "--wd", "env", "-i",
+                "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                "HOME=/root", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive", "sh", "-c", text]
 
     def __call__(self, text, status=0):
         """Runs a command; returns what it printed."""
@@ -50,8 +66,8 @@ class Root:
 
     def install(self, package):
         # The recommended libraries are elsewhere: there is no network.
-        shutil.copy(package, self.file("/tmp"))
-        return self(f"apt-get install -y --no-install-recommends /tmp/{package.name} 2>&1")
+        shutil.copy(package, self.file("/root"))
+        return self(f"apt-get install -y --no-install-recommends /root/{package.name} 2>&1")
 
 
 def check(fact, message):
@@ -95,46 +111,25 @@ def installed(root):
     check("/etc/ringtap/ringtap.toml:" in root("ringtap run --check", 2), "`run --check` does not name the line")
 
 
-def service(root):
-    """How the unit starts the program, as far as setpriv can: user, capabilities, directories, arguments."""
-    unit = (root.file("/usr/lib/systemd/system/ringtap.service")).read_text()
-    value = dict(re.findall(r"^(\w+)=(.*)$", unit, re.MULTILINE))
-    root("install -d -o {0} -g {1} -m 755 /run/{2}".format(value["User"], value["Group"], value["RuntimeDirectory"]))
-    check(value["StateDirectory"] == "ringtap", "the unit's StateDirectory is not that of the package")
-
-    def several(key):
-        return ",".join("+" + name.removeprefix("CAP_").lower() for name in value[key].split())
-
-    user = ["setpriv", f"--reuid={value['User']}", f"--regid={value['Group']}", "--init-groups", "--no-new-privs",
-            f"--bounding-set=-all,{several('CapabilityBoundingSet')}", f"--inh-caps={several('AmbientCapabilities')}",
-            f"--ambient-caps={several('AmbientCapabilities')}"]
-    return root.command(f"umask {value['UMask']}; exec {value['ExecStart']}", user)
+def journal(root):
+    return root("journalctl --no-pager --quiet --unit ringtap")
 
 
-@contextlib.contextmanager
-def running(root):
-    """The service beside a veth pair; the block begins when it captures."""
-    log = root.file("/tmp/service.log")
-    with open(log, "w") as out:
-        process = subprocess.Popen(service(root), stdout=out, stderr=subprocess.STDOUT, env={"PATH": "/usr/sbin:/usr/bin"})
-        try:
-            # The last line of the start; the socket of an earlier run may still be there.
-            wait(lambda: "metrics: http" in log.read_text() or process.poll() is not None, log)
-            check(process.poll() is None, f"the service ended:\n{log.read_text()}")
-            yield log
-            process.send_signal(signal.SIGTERM)
-            check(process.wait(30) == 0, f"the service ended with {process.returncode}:\n{log.read_text()}")
-        finally:
-            process.kill()
-            process.wait()
-
-
-def wait(condition, log):
+def wait(root, condition):
     for _ in range(300):
         if condition():
             return
         time.sleep(0.1)
-    raise AssertionError(f"nothing happened for 30 s:\n{log.read_text()}")
+    raise AssertionError(f"nothing happened for 30 s:\n{journal(root)}")
+
+
+def confined(root):
+    """The unit does not keep ringtap from confining itself further, as far as this kernel can."""
+    log = journal(root).rsplit(" starts, configured by ", 1)[1]
+    check("may make every system call" not in log, f"ringtap cannot filter system calls:\n{log}")
+    # landlock_create_ruleset(NULL, 0, LANDLOCK_CREATE_RULESET_VERSION)
+    if ctypes.CDLL(None).syscall(444, None, 0, 1) > 0:
+        check("the process for capture is confined" in log, f"ringtap cannot confine its files:\n{log}")
 
 
 def found(root):
@@ -147,40 +142,51 @@ def traffic(root, calls, seed):
 
 
 def as_a_service(root):
-    """Configuration, check, traffic on a veth, search, sound."""
+    """Configuration, check, start, traffic on a veth, search, sound."""
+    check(root("systemctl is-enabled ringtap", 1) == "disabled\n", "the service is enabled before it is configured")
     path = root.file("/etc/ringtap/ringtap.toml")
     text = path.read_text().replace("interfaces = []", 'interfaces = ["tap0"]')
     text = text.replace("# directory =", "directory =").replace("[capture]", '[engine]\nlinger = "1s"\n\n[capture]')
+    # However full this machine's disk is.
+    text += "\n[retention]\nfree = \"1MiB\"\nfree_again = \"2MiB\"\n"
     path.write_text(text)
     root("ringtap run --check")
-    with running(root) as log:
-        check("KEEPS" in root("ringtap rules"), "the control socket does not answer")
-        traffic(root, 5, 1)
-        wait(lambda: len(found(root)) >= 5, log)
+    root("systemctl enable --now ringtap")
+    confined(root)
+    check("KEEPS" in root("ringtap rules"), "the control socket does not answer")
+    traffic(root, 5, 1)
+    wait(root, lambda: len(found(root)) >= 5)
     calls = found(root)
     check(len(calls) == 5, f"{len(calls)} of 5 calls")
-    heard = next(call for call in calls if call["state"] == "completed")
-    root(f"ringtap export '{heard['call_id']}' --store {RECORDS} --spool /var/lib/ringtap/spool "
-         "--wav /tmp/c.wav --pcap /tmp/c.pcap")
-    check(root.file("/tmp/c.wav").read_bytes()[:4] == b"RIFF", "no sound")
-    check(mode(root, RECORDS).startswith("ringtap:ringtap 750"), f"records: {mode(root, RECORDS)}")
+    # The end of a recorded call is on the disk within [spool] age.
+    heard = next(call for call in calls if call["state"] == "completed")["call_id"]
+    spool = "/var/lib/ringtap/spool"
+    root("systemctl stop ringtap")
+    root(f"ringtap export '{heard}' --store {RECORDS} --spool {spool} --wav /tmp/c.wav --pcap /tmp/c.pcap")
+    root("test \"$(head -c 4 /tmp/c.wav)\" = RIFF")
+    check(mode(root, RECORDS) == "ringtap:ringtap 750", f"records: {mode(root, RECORDS)}")
+    root("systemctl start ringtap")
     return text, calls
 
 
 def upgraded(root, package, text, calls):
-    """A later version: configuration and records stay, and it runs."""
+    """A later version: configuration and records stay, and the service runs it."""
+    before = root("systemctl show --property MainPID ringtap")
     root.install(package)
+    check(root("systemctl is-active ringtap") == "active\n", "the service does not run after the upgrade")
+    check(root("systemctl show --property MainPID ringtap") != before, "the service was not restarted")
+    check(root("systemctl is-enabled ringtap") == "enabled\n", "the service is no longer enabled")
     check(root.file("/etc/ringtap/ringtap.toml").read_text() == text, "the configuration was changed")
     check(mode(root, "/etc/ringtap/ringtap.toml") == "root:ringtap 640", "mode of the configuration")
     check(found(root) == calls, "records were changed")
-    with running(root) as log:
-        traffic(root, 3, 2)
-        wait(lambda: len(found(root)) >= 8, log)
+    traffic(root, 3, 2)
+    wait(root, lambda: len(found(root)) >= 8)
 
 
 def gone(root):
     """Removing keeps configuration and records, purging nothing."""
     root("apt-get remove -y ringtap")
+    check("ringtap" not in root("ps -eo comm"), "the service still runs")
     check(not root.file("/usr/bin/ringtap").exists(), "the program is still there")
     check(root.file("/etc/ringtap/ringtap.toml").exists(), "removing deleted the configuration")
     check(root.file(RECORDS).exists(), "removing deleted records")
@@ -189,49 +195,89 @@ def gone(root):
 
 
 def nothing_left(root):
-    left = root("find / -xdev \\( -path /tmp -o -path /proc -o -path /sys -o -path /run \\) -prune -o -iname '*ringtap*' -print")
+    elsewhere = " -o ".join(f"-path /{name}" for name in ("proc", "root", "run", "sys", "tmp"))
+    left = root(f"find / -xdev \\( {elsewhere} \\) -prune -o -iname '*ringtap*' -print")
     check(left == "", f"left behind:\n{left}")
     check(root("getent passwd ringtap; getent group ringtap", 2) == "", "the user is still there")
 
 
 def tarball(root, archive):
     """Unpacked and tried, installed, installed again over a configuration, removed."""
-    shutil.copy(archive, root.file("/tmp"))
+    shutil.copy(archive, root.file("/root"))
     name = archive.name.removesuffix(".tar.gz")
-    root(f"cd /tmp && tar xf {archive.name}")
-    root(f"/tmp/{name}/bin/ringtap analyze /tmp/{name}/share/ringtap/calls.pcap")
-    root(f"/tmp/{name}/install")
+    root(f"cd /root && tar xf {archive.name}")
+    root(f"/root/{name}/bin/ringtap analyze /root/{name}/share/ringtap/calls.pcap")
+    root(f"/root/{name}/install")
     config = root.file("/etc/ringtap/ringtap.toml")
     config.write_text(config.read_text() + "# mine\n")
-    root(f"/tmp/{name}/install")
+    root(f"/root/{name}/install")
     check(config.read_text().endswith("# mine\n"), "installing again changed the configuration")
     unit = root.file("/usr/local/lib/systemd/system/ringtap.service").read_text()
     check("ExecStart=/usr/local/bin/ringtap run" in unit and "=/usr/bin" not in unit, unit)
     root("ringtap analyze /usr/local/share/ringtap/calls.pcap")
-    root(f"/tmp/{name}/install --uninstall")
+    root(f"/root/{name}/install --uninstall")
     shutil.rmtree(root.file("/etc/ringtap"))
     nothing_left(root)
 
 
-def inside(suite, folder, packages, later):
-    """In namespaces of its own."""
-    path = Path(folder)
-    for kind, directory in (("proc", "proc"), ("sysfs", "sys")):
-        subprocess.run(["mount", "-t", kind, kind, path / directory], check=True)
-    for command in ("link set lo up", "link add tap0 type veth peer name tap1", "link set tap0 up", "link set tap1 up"):
-        subprocess.run(["ip", *command.split()], check=True)
-    root = Root(path)
+@contextlib.contextmanager
+def booted(path, folder):
+    """The root with its own systemd as process 1, and a veth pair."""
+    group = folder / "cgroup"
+    group.mkdir()
+    command = ["unshare", "--mount", "sh", "-c", BOOT, "boot", path, group, f"ringtap-test-{os.getpid()}"]
+    outer = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        pid = first_process(outer)
+        root = Root(path, pid)
+        for _ in range(300):
+            state = subprocess.run(root.command("systemctl is-system-running"), stdout=subprocess.PIPE,
+                                   stderr=subprocess.DEVNULL, text=True).stdout.strip()
+            # A bare root lacks much that systemd would like.
+            if state in ("running", "degraded"):
+                break
+            time.sleep(0.1)
+        else:
+            raise AssertionError(f"the root does not come up: {state}")
+        # By this machine's ip: the bare root has none.
+        for link in ("set lo up", "add tap0 type veth peer name tap1", "set tap0 up", "set tap1 up"):
+            subprocess.run(["nsenter", f"--target={pid}", "--net", "ip", "link", *link.split()], check=True)
+        yield root
+        os.kill(pid, signal.SIGKILL)
+        outer.wait(30)
+    finally:
+        with contextlib.suppress(ProcessLookupError, UnboundLocalError):
+            os.kill(pid, signal.SIGKILL)
+        outer.wait(30)
+
+
+def first_process(outer):
+    """Process 1 of the root: sh, its unshare, and that one's child."""
+    for _ in range(100):
+        time.sleep(0.1)
+        one = outer.pid
+        with contextlib.suppress(OSError, ValueError):
+            for _ in range(2):
+                one = int(Path(f"/proc/{one}/task/{one}/children").read_text())
+            if Path(f"/proc/{one}/comm").read_text().startswith("systemd"):
+                return one
+        if outer.poll() is not None:
+            break
+    raise AssertionError("the root does not boot: its namespaces or its control group cannot be made")
+
+
+def examine(suite, root, packages, later):
     package, = packages.glob("ringtap_*.deb")
     archive, = packages.glob("ringtap-*.tar.gz")
     seconds = first_ladder(root, package)
     print(f"{suite}: {seconds:.1f} s from the package to the first ladder")
     installed(root)
     text, calls = as_a_service(root)
-    print(f"{suite}: runs as the service's user, records {len(calls)} of 5 calls with their sound")
+    print(f"{suite}: runs under systemd, confined, and records {len(calls)} of 5 calls with their sound")
     upgraded(root, later, text, calls)
     gone(root)
     tarball(root, archive)
-    print(f"{suite}: upgrade, removal, purge and tarball as they should be")
+    print(f"{suite}: upgrade, removal, purge and tarball as they should be", flush=True)
 
 
 def mirror(suite):
@@ -252,7 +298,7 @@ def base(suite, roots):
         roots.mkdir(exist_ok=True)
         print(f"{suite}: making a bare root", flush=True)
         with tempfile.TemporaryDirectory(prefix="ringtap-root-") as folder:
-            done = subprocess.run(["debootstrap", "--variant=minbase", suite, folder, mirror(suite)],
+            done = subprocess.run(["debootstrap", "--variant=minbase", INCLUDED, suite, folder, mirror(suite)],
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
             if done.returncode != 0:
                 sys.exit(f"test: debootstrap cannot make {suite}:\n{done.stdout}")
@@ -276,9 +322,6 @@ def next_version(packages, folder):
 
 
 def main():
-    if sys.argv[1] == "--inside":
-        suite, folder, packages, later = sys.argv[2:]
-        return inside(suite, folder, Path(packages), Path(later))
     packages, suites = Path(sys.argv[1]), sys.argv[2:]
     for suite in suites:
         archive = base(suite, packages / "roots")
@@ -288,9 +331,8 @@ def main():
             subprocess.run(["tar", "--extract", "--file", archive, "--numeric-owner", "--directory", root], check=True)
             root.chmod(0o755)
             later = next_version(packages, Path(folder))
-            os.chmod(folder, 0o755)
-            subprocess.run(["unshare", "--mount", "--pid", "--net", "--uts", "--ipc", "--fork", "--kill-child",
-                            "python3", __file__, "--inside", suite, root, packages, later], check=True)
+            with booted(root, Path(folder)) as up:
+                examine(suite, up, packages, later)
 
 
 if __name__ == "__main__":

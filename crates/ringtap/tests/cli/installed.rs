@@ -56,6 +56,19 @@ fn the_configuration_that_is_installed_lacks_nothing_but_an_interface() {
     assert_eq!(check(&uncommented).status, 0, "{:?}", check(&uncommented));
 }
 
+/// Debian 12's systemd has no @sandbox, and ignores a group of calls that it does not know.
+#[test]
+fn the_unit_names_the_calls_by_which_ringtap_confines_itself() {
+    let unit = fs::read_to_string(root().join("packaging/ringtap.service")).unwrap();
+    let filter = unit.lines().find_map(|line| line.strip_prefix("SystemCallFilter=")).expect("a filter");
+    let named: Vec<&str> = filter.split(' ').collect();
+    for call in ["seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"] {
+        assert!(named.contains(&call), "{call} is not in {filter}");
+    }
+    let groups: Vec<_> = named.iter().filter(|name| name.starts_with('@')).collect();
+    assert_eq!(groups, [&"@system-service"], "a group that not every systemd has");
+}
+
 #[test]
 fn installing_builds_nothing_and_says_what_to_do_first() {
     let folder = tempfile::tempdir().unwrap();
