@@ -5,9 +5,10 @@ use std::io::{self, Cursor, Read, Write};
 use std::net::Shutdown;
 use std::ops::Range;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use ringtap_spool::{FarError, FarService, FarStorage, RemoteStorage, Upload, UploadOutcome};
+use ringtap_spool::{FarError, FarService, FarStorage, RemoteStorage, Segment, Upload, UploadOutcome};
 
 use crate::choices::Choices;
 
@@ -32,8 +33,14 @@ fn questions(said: &[u8]) {
     _ = FarService::new(Arc::new(storage.clone())).serve(&mut connection);
     let objects = storage.objects();
     assert_eq!(objects.get(OTHER).map(Vec::as_slice), Some(&b"secret"[..]));
-    assert!(objects.keys().all(|name| name == OTHER || name.starts_with("20")), "{objects:?}");
+    let names: Vec<&String> = objects.keys().filter(|name| *name != OTHER).collect();
+    assert!(names.iter().all(|name| is_of_a_segment(name)), "{names:?}");
     assert!(connection.written <= 200 * said.len() + 100_000, "{} bytes", connection.written);
+}
+
+fn is_of_a_segment(name: &str) -> bool {
+    let segment = Path::new(name).with_extension("pcap");
+    segment.to_str().is_some_and(|segment| segment.parse::<Segment>().is_ok())
 }
 
 fn answers(said: &[u8]) {
