@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use ringtap_quality::notes::MediaFacts;
-use ringtap_wire::sip::{Header, NameAddr};
+use ringtap_wire::sip::Header;
 
 use super::super::message::CallMessage;
 use super::CallEntry;
@@ -17,19 +17,16 @@ impl CallEntry {
         MediaFacts { fax, ..self.facts }
     }
 
-    /// Compares the addresses that a message with a description names with the one it came from, if it comes
-    /// from the side itself: with one Via, no proxy has passed it on.
+    /// Compares the address that a description names with the one it came from, if it comes from the side
+    /// itself: with one Via, no proxy has passed it on.
     pub(crate) fn add_private(&mut self, received: &CallMessage<'_>, side: Side) {
-        let (message, sender) = (received.message, received.hop.src.ip);
-        if is_private(sender) || message.values(Header::Via).take(2).count() != 1 {
-            return;
-        }
-        let contact = || {
-            let contact = message.header(Header::Contact).and_then(NameAddr::parse)?;
-            std::str::from_utf8(contact.uri.host).ok()?.parse::<IpAddr>().ok()
-        };
         let announced = self.facts.announced[side as usize].filter(|ip| is_private(*ip));
-        if let Some(private) = announced.or_else(|| contact().filter(|ip| is_private(*ip))) {
+        let sender = received.hop.src.ip;
+        // Headers are looked at last: that costs far more.
+        if let Some(private) = announced
+            && !is_private(sender)
+            && received.message.values(Header::Via).take(2).count() == 1
+        {
             self.facts.private[side as usize] = Some((private, sender));
         }
     }
