@@ -53,7 +53,7 @@ pub struct SipMessage<'a> {
     pub call_id: &'a [u8],
     /// Sequence number and method of its CSeq.
     pub cseq: Option<(u32, Method)>,
-    /// Method of its transaction, in a response too.
+    /// Method of its transaction: a request's start line says it, of a response its CSeq.
     pub method: Method,
     /// What carried it.
     pub hop: &'a Hop,

@@ -14,6 +14,8 @@ pub(super) fn all() -> Vec<Story> {
         counting_game(),
         dtmf_events_without_voice(),
         idle_limit_short(),
+        lost_bye(),
+        late_bye(),
         shared_media_port_at_once(),
         clock_by_reinvite(),
         ceiling_counts_calls(),
@@ -72,6 +74,59 @@ pub(super) fn idle_limit_short() -> Story {
     Dialog::new("idle@example.com").set_up(&mut wire, ms(0), &offer(), &answer());
     wire.udp(secs(120), alice().end, bob().end, b"\r\n\r\n");
     Story::new("idle-limit-short", wire).config("idle_limit_s = 60\n").calls([json!({ "state": "timeout" })])
+}
+
+/// Three calls without a BYE, and five minutes more. The media of one fell silent: it ended at its last
+/// packet. One is on hold, and one has no media here: they are in progress.
+pub(super) fn lost_bye() -> Story {
+    let mut wire = Wire::new();
+    for (last, name) in [(31, "lost"), (32, "held"), (33, "unheard")] {
+        let (peer, media) = caller(last);
+        let dialog = Dialog::between(&format!("{name}@example.com"), peer, bob());
+        dialog.set_up(&mut wire, ms(0), &sdp(media, "0", &[]), &answer());
+        if name != "unheard" {
+            Rtp::new(media, bob_media(), last.into()).run(&mut wire, secs(2), 50);
+        }
+        if name == "held" {
+            let again = dialog.by_caller("INVITE", 2).sdp(&sdp(media, "0", &["sendonly"]));
+            wire.send(secs(4), &again);
+            wire.send(ms(4020), &again.answer(200, "OK", "bob").sdp(&sdp(bob_media(), "0", &["recvonly"])));
+            wire.send(ms(4040), &dialog.by_caller("ACK", 2));
+        }
+    }
+    wire.udp(secs(310), alice().end, bob().end, b"\r\n\r\n");
+    Story::new("lost-bye", wire)
+        .calls([
+            json!({ "call_id": "lost@example.com", "state": "timeout", "released_by": "network",
+            "end_us": at_us(2980), "duration_ms": 1980.0 }),
+            json!({ "call_id": "held@example.com", "state": "active", "end_us": null }),
+            json!({ "call_id": "unheard@example.com", "state": "active", "end_us": null }),
+        ])
+        .streams([json!({ "ssrc": 31, "packets": 50 }), json!({ "ssrc": 32, "packets": 50 })])
+}
+
+/// A BYE that comes when the call was long taken for over ends it, and so does one behind media that came
+/// back.
+pub(super) fn late_bye() -> Story {
+    let mut wire = Wire::new();
+    for (last, name) in [(31, "late"), (32, "back")] {
+        let (peer, media) = caller(last);
+        let dialog = Dialog::between(&format!("{name}@example.com"), peer, bob());
+        dialog.set_up(&mut wire, ms(0), &sdp(media, "0", &[]), &answer());
+        let mut voice = Rtp::new(media, bob_media(), last.into());
+        voice.run(&mut wire, secs(2), 50);
+        if name == "back" {
+            voice.run(&mut wire, secs(500), 50);
+        }
+        dialog.hang_up(&mut wire, secs(700));
+    }
+    let call = |name: &str| {
+        json!({ "call_id": format!("{name}@example.com"), "state": "completed", "released_by": "caller",
+        "end_us": at_us(700_000), "duration_ms": 699_000.0 })
+    };
+    Story::new("late-bye", wire)
+        .calls([call("late"), call("back")])
+        .streams([json!({ "ssrc": 31, "packets": 50 }), json!({ "ssrc": 32, "packets": 100, "lost": 0 })])
 }
 
 /// One media port serves three calls at once: the other end tells whose stream it is.

@@ -14,6 +14,9 @@ pub(super) fn all() -> Vec<Story> {
         junk_on_5060(),
         looks_like_rtp(),
         begins_inside_a_dialog(),
+        begins_at_the_cancel(),
+        cseq_of_another_method(),
+        equal_time_stamps(),
         two_requests_in_one_datagram(),
         big_status_codes(),
         line_ends(),
@@ -155,6 +158,60 @@ pub(super) fn begins_inside_a_dialog() -> Story {
         ])
         .streams([json!({ "call": null, "call_id": null, "direction": null, "ssrc": 0x44, "packets": 40 })])
         .counter("sip", 7)
+}
+
+/// A capture that begins at the CANCEL: the caller gave the call up, whatever it was.
+pub(super) fn begins_at_the_cancel() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("given-up@example.com");
+    let (invite, cancel) = (dialog.open("INVITE", 1), dialog.open("CANCEL", 1));
+    wire.send(ms(0), &cancel);
+    wire.send(ms(20), &cancel.answer(200, "OK", "bob"));
+    wire.send(ms(30), &invite.answer(487, "Request Terminated", "bob"));
+    wire.send(ms(40), &dialog.open("ACK", 1));
+    Story::new("begins-at-the-cancel", wire).calls([json!({ "state": "cancelled", "released_by": "caller",
+        "end_us": at_us(0), "final_code": 487, "messages": 2, "invite_us": null, "from_user": "alice",
+        "to_user": "bob", "src": "192.0.2.10:5060", "dst": "198.51.100.20:5060" })])
+}
+
+/// The method of a request is that of its first line (RFC 3261 section 8.1.1.5 wants the same in CSeq).
+/// An OPTIONS with the CSeq of an INVITE is no call, nor is its answer one. An INVITE with a damaged CSeq is
+/// one, and what answers it repeats that CSeq.
+pub(super) fn cseq_of_another_method() -> Story {
+    let mut wire = Wire::new();
+    let options = Dialog::new("asks@example.com").open("OPTIONS", 1).replace("CSeq", "1 INVITE");
+    wire.send(ms(0), &options);
+    wire.send(ms(20), &options.answer(200, "OK", "bob"));
+    let wanted = [(1, "1 INVTE"), (2, "1"), (3, "one INVITE")].map(|(number, cseq)| {
+        let (call_id, at) = (format!("damaged-{number}@example.com"), 1000 * number);
+        let dialog = Dialog::new(&call_id);
+        let invite = dialog.open("INVITE", 1).replace("CSeq", cseq).sdp(&offer());
+        wire.send(ms(at), &invite);
+        wire.send(ms(at + 100), &invite.answer(180, "Ringing", "bob"));
+        wire.send(ms(at + 200), &invite.answer(200, "OK", "bob").sdp(&answer()));
+        wire.send(ms(at + 210), &dialog.by_caller("ACK", 1));
+        dialog.hang_up(&mut wire, ms(at + 700));
+        json!({ "call_id": call_id, "state": "completed", "ringing_us": at_us(at + 100),
+        "answer_us": at_us(at + 200), "end_us": at_us(at + 700), "duration_ms": 500.0 })
+    });
+    Story::new("cseq-of-another-method", wire).calls(wanted)
+}
+
+/// A capture whose time stamps are all alike: there is no round trip in them.
+pub(super) fn equal_time_stamps() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("at-once@example.com");
+    let invite = dialog.open("INVITE", 1).sdp(&offer());
+    wire.send(ms(0), &invite);
+    wire.send(ms(0), &invite.answer(200, "OK", "bob").sdp(&answer()));
+    wire.send(ms(0), &dialog.by_caller("ACK", 1));
+    Rtp::new(alice_media(), bob_media(), 0x0e).run(&mut wire, ms(0), 40);
+    let bye = dialog.by_caller("BYE", 2);
+    wire.send(ms(900), &bye);
+    wire.send(ms(900), &bye.answer(200, "OK", "bob"));
+    Story::new("equal-time-stamps", wire)
+        .calls([json!({ "state": "completed", "pdd_ms": 0.0 })])
+        .streams([json!({ "packets": 40, "rtt_ms": null, "rtt_source": null })])
 }
 
 /// In the manner of RFC 4475's dblreq: a datagram holds a REGISTER without body and, behind it, an INVITE. It

@@ -17,6 +17,7 @@ pub(super) fn all() -> Vec<Story> {
         redirect_followed(),
         early_media_of_two_forks(),
         offer_in_200(),
+        malformed_rtpmap(),
     ]
 }
 
@@ -216,4 +217,21 @@ pub(super) fn offer_in_200() -> Story {
             json!({ "state": "completed", "messages": 6, "answer_us": at_us(1000), "duration_ms": 2000.0 }),
         ])
         .streams([stream("callee_to_caller"), stream("caller_to_callee")])
+}
+
+/// An `a=rtpmap` line without a clock (RFC 8866 section 6.6 wants one) does not change what a static payload
+/// type means.
+pub(super) fn malformed_rtpmap() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("malformed@example.com");
+    let maps = &["rtpmap:0 nonsense", "rtpmap:8", "rtpmap:8 /8000"][..];
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0 8", maps), &sdp(bob_media(), "8 0", maps));
+    Rtp::new(alice_media(), bob_media(), 0xa0).run(&mut wire, ms(1100), 50);
+    Rtp::new(bob_media(), alice_media(), 0xb8).codec(8, 160, 160).run(&mut wire, ms(1110), 50);
+    dialog.hang_up(&mut wire, ms(3000));
+    let stream =
+        |ssrc: u32, codec: &str| json!({ "ssrc": ssrc, "codec": codec, "clock_hz": 8000, "packets": 50 });
+    Story::new("malformed-rtpmap", wire)
+        .calls([json!({ "state": "completed" })])
+        .streams([stream(0xa0, "PCMU"), stream(0xb8, "PCMA")])
 }

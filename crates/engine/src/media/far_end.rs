@@ -85,7 +85,7 @@ impl FarEnd {
         let held = Nanos((u64::from(report.delay_since_last_sr) * 1_000_000_000) >> 16);
         let passed = Nanos(time.0.checked_sub(sent.0)?);
         let trip = Nanos(passed.0.checked_sub(held.0)?);
-        (trip <= MAX_ROUND_TRIP).then_some(trip)
+        (Nanos::ZERO < trip && trip <= MAX_ROUND_TRIP).then_some(trip)
     }
 
     /// The source names itself (RFC 3550 section 6.5.1).

@@ -14,7 +14,8 @@ pub struct Codec<'a> {
 }
 
 impl<'a> Codec<'a> {
-    /// Parses the text after `a=rtpmap:`. A clock that is missing or 0 becomes `clock`.
+    /// Parses the text after `a=rtpmap:`. A clock that is missing or 0 becomes `clock`; for a static type the
+    /// line is malformed then, and does not change it.
     pub(super) fn parse(value: &'a [u8], clock: u32) -> Option<(u8, Self)> {
         let (payload_type, rest) = leading_number(value)?;
         let payload_type = u8::try_from(payload_type).ok().filter(|&pt| pt < 128)?;
@@ -24,7 +25,11 @@ impl<'a> Codec<'a> {
             return None;
         }
         let (rate, channels) = split_once(rest, b'/').unwrap_or((rest, &[]));
-        let clock = number(rate).filter(|&hz| hz > 0).unwrap_or(clock);
+        let clock = match number(rate).filter(|&hz| hz > 0) {
+            Some(hz) => hz,
+            None if static_payload(payload_type).is_some() => return None,
+            None => clock,
+        };
         let channels = number(channels).filter(|&n| n > 0).unwrap_or(1);
         Some((payload_type, Self { name, clock, channels }))
     }
@@ -91,8 +96,10 @@ mod tests {
     fn rtpmaps() {
         assert_eq!(parse(b"96 opus/48000/2"), Some((96, "opus", 48000, 2)));
         assert_eq!(parse(b"101   telephone-event/8000 "), Some((101, "telephone-event", 8000, 1)));
-        assert_eq!(parse(b"18 g729a"), Some((18, "g729a", 8000, 1)));
-        assert_eq!(parse(b"18 G729/0/0"), Some((18, "G729", 8000, 1)));
+        assert_eq!(parse(b"98 g729a"), Some((98, "g729a", 8000, 1)));
+        assert_eq!(parse(b"18 g729a"), None);
+        assert_eq!(parse(b"98 G729/0/0"), Some((98, "G729", 8000, 1)));
+        assert_eq!(parse(b"18 G729/0/0"), None);
         assert_eq!(parse(b"128 x/8000"), None);
         assert_eq!(parse(b"x PCMU/8000"), None);
         assert_eq!(parse(b"96"), None);

@@ -70,7 +70,7 @@ pub(crate) struct CallEntry {
     answer: Option<Nanos>,
     bye: Option<Nanos>,
     bye_by: Option<Side>,
-    cancel: Option<Nanos>,
+    pub(super) cancel: Option<Nanos>,
     /// Final 3xx-6xx of the newest attempt.
     failure: Option<Nanos>,
     final_code: u16,
@@ -201,7 +201,14 @@ impl CallEntry {
         match message.start() {
             StartLine::Request { method, .. } => self.request(received, method, side),
             StartLine::Response { code, reason } => {
-                if let Some((cseq, Method::Invite)) = cseq {
+                let cseq = match cseq {
+                    Some((number, Method::Invite)) => Some(number),
+                    // The answer repeats what its INVITE had, damaged or not.
+                    Some((number, Method::Other)) if number == self.attempt => Some(number),
+                    None if self.attempt == 0 => Some(0),
+                    _ => None,
+                };
+                if let Some(cseq) = cseq {
                     self.response(message, cseq, code, reason, hop.time);
                 }
             }
@@ -285,7 +292,10 @@ impl CallEntry {
             self.pending = Some((key, time));
         } else if let Some((_, sent)) = self.pending.take_if(|(other, _)| *other == key) {
             let trip = time.since(sent);
-            self.rtt = Some(self.rtt.map_or(trip, |shortest| shortest.min(trip)));
+            // Equal times are those of a capture that does not tell packets apart.
+            if trip > Nanos::ZERO {
+                self.rtt = Some(self.rtt.map_or(trip, |shortest| shortest.min(trip)));
+            }
         }
     }
 

@@ -7,6 +7,7 @@ mod eviction;
 mod message;
 mod rank;
 mod seen;
+mod strays;
 #[cfg(test)]
 mod tests;
 mod tracker;

@@ -4,6 +4,7 @@ use ringtap_model::{Id, Nanos};
 use ringtap_wire::sip::Method;
 
 use super::announcement::{TypeCache, announced};
+use super::strays::Strays;
 use super::{CallEntry, CallMessage, Calls, Handled, Novelty};
 use crate::config::Config;
 use crate::context::{Context, Hop, SipMessage, SipVerdict};
@@ -27,6 +28,7 @@ pub(crate) struct CallTracker {
     types: TypeCache,
     /// Calls whose BYE was probably lost.
     lost: usize,
+    strays: Strays,
 }
 
 impl Tracker for CallTracker {
@@ -40,7 +42,7 @@ impl Tracker for CallTracker {
         let SipMessage { message, hash, hop, cseq, .. } = *sip;
         let prefetch_call = || self.calls.prefetch(hash);
         let received = CallMessage::new(message, hop, cseq, &self.calls.hasher, prefetch_call);
-        let Some(slot) = self.call_of(sip, cx) else { return };
+        let Some(slot) = self.call_of(sip, &received, cx) else { return };
         let ticket = self.calls.ticket(slot);
         let name = CallRef::new(self.worker, ticket);
         let Self { calls, config, types, lost, .. } = self;
@@ -127,6 +129,7 @@ impl CallTracker {
             calls: Calls::new(config.max_calls, memory, hasher.clone()),
             types: TypeCache::new(hasher.clone()),
             lost: 0,
+            strays: Strays::default(),
             config: config.clone(),
         }
     }
@@ -142,12 +145,24 @@ impl CallTracker {
         self.calls.prefetch_index(hash);
     }
 
-    /// The call of a message; an INVITE's begins one.
-    fn call_of<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) -> Option<u32> {
-        let SipMessage { message, call_id, hash, hop, .. } = *sip;
+    /// The call of a message; one of an INVITE's transaction begins one.
+    fn call_of<S: Sink>(
+        &mut self,
+        sip: &SipMessage<'_>,
+        received: &CallMessage<'_>,
+        cx: &mut Context<'_, S>,
+    ) -> Option<u32> {
+        let SipMessage { message, call_id, hash, hop, method, .. } = *sip;
         let found = self.calls.find(call_id, hash);
-        if found.is_some() || sip.method != Method::Invite {
+        let is_answer = message.code().is_some();
+        if found.is_some() || method != Method::Invite {
+            if found.is_none() && !is_answer {
+                self.strays.see(sip, received.transaction);
+            }
             return found;
+        }
+        if is_answer && self.strays.is_misnamed(received.transaction) {
+            return None;
         }
         let Some(slot) = self.calls.begin(call_id, hash, hop, cx.drops) else {
             // Its responses pass too and are not counted again.
@@ -155,6 +170,12 @@ impl CallTracker {
             return None;
         };
         let Config { invite_limit, idle_limit, silence_limit, .. } = self.config;
+        if is_answer
+            && let Some(time) = self.strays.cancelled(hash)
+            && let (_, Some(call)) = self.calls.with_hasher(slot)
+        {
+            call.cancel = Some(time);
+        }
         let first_check = invite_limit.min(idle_limit).min(silence_limit);
         cx.arm(hop.time + first_check, self.calls.ticket(slot));
         Some(slot)
