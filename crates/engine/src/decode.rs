@@ -275,7 +275,10 @@ impl<X: Tracker> Engine<X> {
             self.make_room((call_id, hash), hop, sink);
         }
         let cseq = message.cseq();
-        let method = message.method();
+        let method = match (message.start(), cseq) {
+            (StartLine::Response { .. }, Some((_, method))) => method,
+            _ => message.method(),
+        };
         let sip = SipMessage { message, call_id, cseq, method, hop, frames, hash };
         let mut cx = context!(self, TimerOwner::Calls, &mut *sink);
         self.trackers.sip(&sip, &mut cx);
