@@ -346,7 +346,8 @@ impl Reader {
         segment: &Segment,
         owners: &[u64],
     ) -> io::Result<Vec<IndexRow>> {
-        let index = match self.standing(dir, place, segment)? {
+        let standing = self.standing(dir, place, segment)?;
+        let index = match standing {
             Standing::Unproven => {
                 self.foreign.insert(segment.clone());
                 return Ok(Vec::new());
@@ -362,6 +363,10 @@ impl Reader {
             }
         };
         rows.sort_unstable_by_key(|row| row.offset);
+        let is_open = standing == Standing::Unsealed && self.provenance.is_signed();
+        if is_open && crate::read::open_segment::leave_out_unsealed(dir, segment, &mut rows) {
+            self.foreign.insert(segment.clone());
+        }
         if self.provenance.is_signed() && self.known.leave_out(segment, &mut rows) {
             self.foreign.insert(segment.clone());
         }

@@ -22,8 +22,8 @@ fn of_file(sample: &Sample, tree: &Tree, name: &str) -> Option<&'static str> {
         "idx" | "keys" | "seal" if was_deleted && !was_there("pcap") && !is_there("pcap") => {
             Some("files beside a segment that was deleted by order are put back, without the segment")
         }
-        "keys" if was_before(sample, tree, name) && lacks_a_line(sample, tree) => {
-            Some("a key is put back, and the order to forget it is cut out of the log, which is named itself")
+        _ if was_before(sample, tree, name) && lacks_a_line(sample, tree) => {
+            Some("something is put back, and the order to delete it is gone from the log, which is named")
         }
         "log" => {
             let (now, before) = (tree.read(name)?, sample.now.get(name)?);
