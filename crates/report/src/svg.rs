@@ -1,4 +1,8 @@
-//! The ladder of a call as one self-contained SVG file, which follows the viewer's light or dark theme.
+//! The ladder of a call as one self-contained SVG file.
+//!
+//! Colours are literal values in attributes on a background of their own, without a style sheet, variables,
+//! markers or identifiers: every viewer shows them, on any page, and several drawings fit into one document.
+//! The classes are for such a document, whose style sheet may give them the colours of its theme.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -77,17 +81,19 @@ impl<'a> Drawing<'a> {
     fn drawn(mut self) -> String {
         let lifelines = self.names.len().max(1);
         let heading = self.picture.heading.iter().map(|line| columns(line)).fold(0.0, f64::max);
-        let width = (self.x(lifelines - 1) + ASIDE).max(heading * COLUMN + 32.0).min(16_000.0);
+        let is_aside = |(row, (from, to)): (&Step, &(usize, usize))| row.kind == StepKind::Note || from == to;
+        let aside = if self.rows.iter().zip(&self.ends).any(is_aside) { ASIDE } else { self.gap / 2.0 };
+        let width = (self.x(lifelines - 1) + aside).max(heading * COLUMN + 32.0).min(16_000.0);
         let remarks = self.remarks();
         let below = self.y(self.rows.len() as f64);
         let height = below + 24.0 + 18.0 * remarks.len() as f64;
         self.open(width, height);
         for (index, line) in self.picture.heading.iter().enumerate() {
-            let class = if index == 0 { "title" } else { "dim" };
-            self.text(16.0, 26.0 + 18.0 * index as f64, "start", class, line, width - 32.0);
+            let look = if index == 0 { TITLE } else { DIM };
+            self.text(16.0, 26.0 + 18.0 * index as f64, "start", look, line, width - 32.0);
         }
         if self.rows.is_empty() {
-            self.text(16.0, self.top - 20.0, "start", "", "No message of the call was seen.", width);
+            self.text(16.0, self.top - 20.0, "start", INK, "No message of the call was seen.", width);
         }
         self.columns(below);
         self.bars();
@@ -95,9 +101,9 @@ impl<'a> Drawing<'a> {
             self.row(index);
         }
         for (index, line) in remarks.iter().enumerate() {
-            self.text(16.0, below + 24.0 + 18.0 * index as f64, "start", "dim", line, width - 32.0);
+            self.text(16.0, below + 24.0 + 18.0 * index as f64, "start", DIM, line, width - 32.0);
         }
-        self.svg.push_str("</svg>\n");
+        self.svg.push_str("</g>\n</svg>\n");
         self.svg
     }
 
@@ -119,8 +125,10 @@ impl<'a> Drawing<'a> {
             self.svg,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width:.0}\" height=\"{height:.0}\" \
              viewBox=\"0 0 {width:.0} {height:.0}\" role=\"img\">\n<title>{title}</title>\n\
-             <style>{CSS}</style>\n<defs>{ARROW}</defs>\n\
-             <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n"
+             <rect class=\"paper\" x=\"0.5\" y=\"0.5\" width=\"{:.0}\" height=\"{:.0}\" fill=\"{PAPER}\" \
+             stroke=\"{RULE}\"/>\n<g font-family=\"{FONT}\" font-size=\"12\">\n",
+            width - 1.0,
+            height - 1.0
         );
     }
 
@@ -129,9 +137,12 @@ impl<'a> Drawing<'a> {
         for index in 0..self.names.len() {
             let (x, top) = (self.x(index), self.top);
             let name = self.names[index].clone();
-            let _ =
-                writeln!(self.svg, "<path class=\"lifeline\" d=\"M{x:.1} {:.1}V{below:.1}\"/>", top - 22.0);
-            self.text(x, top - 30.0, "middle", "host", &name, self.gap - 8.0);
+            let _ = writeln!(
+                self.svg,
+                "<path class=\"lifeline\" d=\"M{x:.1} {:.1}V{below:.1}\" fill=\"none\" stroke=\"{RULE}\"/>",
+                top - 22.0
+            );
+            self.text(x, top - 30.0, "middle", HOST, &name, self.gap - 8.0);
         }
     }
 
@@ -154,12 +165,12 @@ impl<'a> Drawing<'a> {
             });
             let x = self.x(from) + side * (4.0 + BAR * (bars / 2) as f64);
             let (start, end) = (self.at(band.first), self.at(band.last));
-            let class = colour(band.style);
+            let Look { class, colour, .. } = look(band.style);
             let label = format!("{}, {} packets", band.label, band.packets);
             let _ = writeln!(
                 self.svg,
-                "<rect class=\"bar {class}\" x=\"{:.1}\" y=\"{start:.1}\" width=\"4\" height=\"{:.1}\" \
-                 rx=\"2\"><title>{}</title></rect>",
+                "<rect class=\"fill {class}\" x=\"{:.1}\" y=\"{start:.1}\" width=\"4\" height=\"{:.1}\" \
+                 rx=\"2\" fill=\"{colour}\" fill-opacity=\"0.75\"><title>{}</title></rect>",
                 x - 2.0,
                 (end - start).max(3.0),
                 escaped(&label),
@@ -168,7 +179,8 @@ impl<'a> Drawing<'a> {
                 let y = self.at(*time);
                 let _ = writeln!(
                     self.svg,
-                    "<path class=\"tick {class}\" d=\"M{:.1} {y:.1}h8\"><title>RTCP</title></path>",
+                    "<path class=\"line {class}\" d=\"M{:.1} {y:.1}h8\" fill=\"none\" stroke=\"{colour}\" \
+                     stroke-width=\"1.2\"><title>RTCP</title></path>",
                     x - 4.0
                 );
             }
@@ -180,48 +192,63 @@ impl<'a> Drawing<'a> {
         let (from, to) = self.ends[index];
         let y = self.y(index as f64);
         let offset = offset(row.time, self.rows[0].time);
-        self.text(MARGIN - 24.0, y + 4.0, "end", "time", &offset, MARGIN);
+        self.text(MARGIN - 24.0, y + 4.0, "end", TIME, &offset, MARGIN);
         let last = self.x(self.names.len().saturating_sub(1));
         if row.kind == StepKind::Note {
-            return self.text(
-                last + 16.0,
-                y + 4.0,
-                "start",
-                "note",
-                &format!("\u{25cf} {}", row.label),
-                ASIDE - 24.0,
-            );
+            let label = format!("\u{25cf} {}", row.label);
+            return self.text(last + 16.0, y + 4.0, "start", INK, &label, ASIDE - 24.0);
         }
         let (x1, x2) = (self.x(from), self.x(to));
-        let media = if row.kind == StepKind::Media { " media" } else { "" };
-        let again = if row.retransmission { " again" } else { "" };
-        let class = colour(row.style);
+        let look = look(row.style);
         if from == to {
-            let _ = writeln!(
-                self.svg,
-                "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} \
-                 {:.1}h18v8h-16\"/>",
-                y - 4.0
-            );
-            return self.text(x1 + 26.0, y + 4.0, "start", class, &row.label, ASIDE.max(self.gap) - 40.0);
+            self.arrow(&row, &format!("M{x1:.1} {:.1}h18v8h-10", y - 4.0), (x1 + 1.0, y + 4.0), -1.0);
+            return self.text(x1 + 26.0, y + 4.0, "start", look, &row.label, ASIDE.max(self.gap) - 40.0);
         }
-        let tip = if x2 > x1 { x2 - 1.0 } else { x2 + 1.0 };
+        let right = if x2 > x1 { 1.0 } else { -1.0 };
+        let tip = x2 - right;
+        self.arrow(&row, &format!("M{x1:.1} {y:.1}H{:.1}", tip - right * HEAD), (tip, y), right);
+        let room = (x2 - x1).abs() - 24.0;
+        if from.abs_diff(to) > 1 {
+            self.clearing((x1 + x2) / 2.0, y - 5.0, &row.label, room);
+        }
+        self.text((x1 + x2) / 2.0, y - 5.0, "middle", look, &row.label, room);
+    }
+
+    /// The line of an arrow, and its head, which points `right` (1) or left (-1).
+    fn arrow(&mut self, row: &Step, line: &str, (x, y): (f64, f64), right: f64) {
+        let Look { class, colour, .. } = look(row.style);
+        let width = if row.kind == StepKind::Media { "3.2" } else { "1.4" };
+        let dashes = if row.retransmission { " stroke-dasharray=\"5 4\"" } else { "" };
         let _ = writeln!(
             self.svg,
-            "<path class=\"arrow {class}{media}{again}\" marker-end=\"url(#{class})\" d=\"M{x1:.1} \
-             {y:.1}H{tip:.1}\"/>"
+            "<path class=\"line {class}\" d=\"{line}\" fill=\"none\" stroke=\"{colour}\" \
+             stroke-width=\"{width}\"{dashes}/>\n\
+             <path class=\"fill {class}\" d=\"M{x:.1} {y:.1}l{:.1} -4v8z\" fill=\"{colour}\"/>",
+            -right * HEAD
         );
-        self.text((x1 + x2) / 2.0, y - 5.0, "middle", class, &row.label, (x2 - x1).abs() - 24.0);
+    }
+
+    /// Paper behind a label that stands across a lifeline.
+    fn clearing(&mut self, x: f64, y: f64, label: &str, room: f64) {
+        let width = (columns(label) * COLUMN).min(room) + 6.0;
+        let _ = writeln!(
+            self.svg,
+            "<rect class=\"paper\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"13\" fill=\"{PAPER}\"/>",
+            x - width / 2.0,
+            y - 10.0
+        );
     }
 
     /// A line of text, cut to a width; its whole text is shown when the reader points at it.
-    fn text(&mut self, x: f64, y: f64, anchor: &str, class: &str, text: &str, room: f64) {
+    fn text(&mut self, x: f64, y: f64, anchor: &str, look: Look, text: &str, room: f64) {
         let safe = text::shown(text);
         let cut = text::cut(&safe, (room / COLUMN).max(1.0) as usize);
         let whole = if cut == safe { String::new() } else { format!("<title>{}</title>", escaped(text)) };
+        let Look { class, colour, font } = look;
         let _ = writeln!(
             self.svg,
-            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\">{}{whole}</text>",
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" \
+             fill=\"{colour}\"{font}>{}{whole}</text>",
             escaped(&cut)
         );
     }
@@ -253,13 +280,26 @@ fn columns(label: &str) -> f64 {
     text::width(&text::shown(label)) as f64
 }
 
-fn colour(style: Style) -> &'static str {
+/// How a text, line or area is drawn: a class, and the same in attributes.
+#[derive(Clone, Copy)]
+struct Look {
+    class: &'static str,
+    colour: &'static str,
+    /// Attributes of its font where it differs from the drawing's.
+    font: &'static str,
+}
+
+const fn drawn_as(class: &'static str, colour: &'static str, font: &'static str) -> Look {
+    Look { class, colour, font }
+}
+
+fn look(style: Style) -> Look {
     match style {
-        Style::Good => "good",
-        Style::Fair => "fair",
-        Style::Bad => "bad",
-        Style::Bold => "bold",
-        Style::Plain | Style::Dim => "plain",
+        Style::Good => drawn_as("good", "#157a3c", ""),
+        Style::Fair => drawn_as("fair", "#9a6100", ""),
+        Style::Bad => drawn_as("bad", "#c0262d", ""),
+        Style::Bold => HOST,
+        Style::Plain | Style::Dim => INK,
     }
 }
 
@@ -281,35 +321,17 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-const CSS: &str = "\
-svg{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;color-scheme:light dark;\
---paper:#fff;--ink:#1b1f24;\
---dim:#6b737c;--lifeline:#c8ced5;--good:#157a3c;--fair:#9a6100;--bad:#c0262d}\
-@media(prefers-color-scheme:dark){svg{--paper:#14171a;--ink:#e4e8ec;--dim:#98a1aa;--lifeline:#3b424a;\
---good:#58c07c;\
---fair:#e0aa4a;--bad:#ff7b78}}\
-.paper{fill:var(--paper)}text{fill:var(--ink);paint-order:stroke;stroke:var(--paper);stroke-width:3px}\
-.title{font-weight:700;font-size:14px}.host{font-weight:700}\
-.dim,.time{fill:var(--dim)}.time{font-size:11px}.lifeline{stroke:var(--lifeline);stroke-width:1;fill:none}\
-.arrow{stroke:currentColor;stroke-width:1.4;fill:none}.media{stroke-width:3.2}.again{stroke-dasharray:5 4}\
-.bar{fill:currentColor;stroke:none;opacity:.75}.tick{stroke:currentColor;stroke-width:1.2;fill:none}\
-.plain,.bold{color:var(--ink)}.bold{font-weight:700}.good{color:var(--good)}.fair{color:var(--fair)}\
-.bad{color:var(--bad)}\
-text.good{fill:var(--good)}text.fair{fill:var(--fair)}text.bad{fill:var(--bad)}\
-marker path{fill:currentColor}";
-
-/// An arrow head for each colour, because a marker does not inherit the colour of its line.
-const ARROW: &str = "\
-<marker id=\"plain\" class=\"plain\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
-markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"bold\" class=\"bold\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
-markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"good\" class=\"good\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
-markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"fair\" class=\"fair\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
-markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>\
-<marker id=\"bad\" class=\"bad\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"8\" \
-markerHeight=\"8\" markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\"/></marker>";
+/// Length of an arrow's head.
+const HEAD: f64 = 8.0;
+/// Names that viewers on any system resolve, and the class of fonts at last.
+const FONT: &str = "'DejaVu Sans Mono', Menlo, Consolas, 'Liberation Mono', monospace";
+const PAPER: &str = "#ffffff";
+const RULE: &str = "#c8ced5";
+const INK: Look = drawn_as("ink", "#1b1f24", "");
+const HOST: Look = drawn_as("ink", "#1b1f24", " font-weight=\"700\"");
+const TITLE: Look = drawn_as("ink", "#1b1f24", " font-weight=\"700\" font-size=\"14\"");
+const DIM: Look = drawn_as("dim", "#5c646d", "");
+const TIME: Look = drawn_as("dim", "#5c646d", " font-size=\"11\"");
 
 #[cfg(test)]
 mod tests {
@@ -353,12 +375,46 @@ mod tests {
     #[test]
     fn messages_media_and_digits_are_drawn() {
         let svg = drawn(&["Call".into()], &[step(0, 1, 2, "INVITE"), step(1000, 2, 1, "BYE")], &[band()]);
-        for part in ["192.0.2.1:5060", "INVITE", "RTP PCMU", "DTMF 5", "class=\"bar good\"", "RTCP", "+0.700"]
+        for part in
+            ["192.0.2.1:5060", "INVITE", "RTP PCMU", "DTMF 5", "class=\"fill good\"", "RTCP", "+0.700"]
         {
             assert!(svg.contains(part), "{part} is not in {svg}");
         }
         // Media share the lifeline of their host.
         assert_eq!(svg.matches("class=\"lifeline\"").count(), 2);
+    }
+
+    #[test]
+    fn colours_are_literal_in_every_element() {
+        let svg = drawn(
+            &["Call".into(), "2026".into()],
+            &[
+                step(0, 1, 2, "INVITE"),
+                Step { retransmission: true, ..step(10, 1, 3, "INVITE") },
+                Step { style: Style::Bad, ..step(900, 2, 2, "486") },
+            ],
+            &[band()],
+        );
+        // Only browsers understand these.
+        for word in ["var(", "<style", "style=", "currentColor", "marker", "url(", " id=", "paint-order"] {
+            assert!(!svg.contains(word), "{word} in {svg}");
+        }
+        let mut elements = 0;
+        for element in svg
+            .split('<')
+            .filter(|part| ["path ", "rect ", "text "].iter().any(|name| part.starts_with(name)))
+        {
+            elements += 1;
+            let paint = |name: &str| {
+                let value = element.split_once(&format!(" {name}=\"")).map(|(_, rest)| rest);
+                value.and_then(|value| value.split('"').next()).filter(|value| value.starts_with('#'))
+            };
+            let found = paint("fill").or(paint("stroke"));
+            assert!(found.is_some_and(|colour| colour.len() == 7), "no colour: {element}");
+        }
+        assert!(elements > 15, "{elements}");
+        let paper = svg.find("<rect class=\"paper\"").unwrap();
+        assert!(svg[..paper].matches('<').count() <= 3, "the background lies below everything else");
     }
 
     #[test]
