@@ -233,7 +233,8 @@ impl<'a> Drawing<'a> {
         let width = (columns(label) * COLUMN).min(room) + 6.0;
         let _ = writeln!(
             self.svg,
-            "<rect class=\"paper\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"13\" fill=\"{PAPER}\"/>",
+            "<rect class=\"paper\" x=\"{:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"13\" \
+             fill=\"{PAPER}\"/>",
             x - width / 2.0,
             y - 10.0
         );
