@@ -335,6 +335,67 @@ fn a_private_address_from_behind_a_public_one_is_trouble_where_media_is_missing(
     }
 }
 
+/// RFC 3261 section 13.3.1.4: 0.5, 1, 2, 4, 4 ... s between the copies, and a BYE after 32 s.
+#[test]
+fn an_answer_that_nobody_confirms() {
+    let contact = |host: &str| format!("<sip:bob@{host}:5060>");
+    for (confirmed, host, route, expected) in [
+        (None, "192.168.1.7", None, vec!["nat", "no_ack"]),
+        (None, "192.168.1.7", Some("<sip:203.0.113.1;lr>"), vec!["no_ack"]),
+        (None, "203.0.113.7", None, vec!["no_ack"]),
+        (Some(ms(20_000)), "192.168.1.7", None, vec![]),
+    ] {
+        let mut scene = Scene::new();
+        let dialog = Dialog::new("no-ack@example.com");
+        let invite = dialog.open("INVITE", 1).sdp(&sdp(alice_media(), "0", &[]));
+        scene.wire.send(secs(0), &invite);
+        let mut answer = invite.answer(200, "OK", "callee").header("Contact", contact(host));
+        if let Some(route) = route {
+            answer = answer.header("Record-Route", route);
+        }
+        let answer = answer.sdp(&sdp(bob_media(), "0", &[]));
+        for at in [1000, 1500, 2500, 4500, 8500, 12_500] {
+            scene.wire.send(ms(at), &answer);
+        }
+        if let Some(at) = confirmed {
+            scene.wire.send(at, &dialog.by_caller("ACK", 1));
+        }
+        scene.alice_sends(ms(1100), 1500);
+        scene.bob_sends(ms(1100), 1500);
+        scene.wire.send(secs(33), &dialog.by_callee("BYE", 2));
+        assert_eq!(scene.last(), expected, "{host} {route:?}");
+    }
+}
+
+#[test]
+fn lost_packets_and_a_low_mos() {
+    let burst: Vec<u16> = (100..110).collect();
+    for (lost, expected) in [
+        ((0..1000).step_by(6).collect(), vec!["low_mos", "loss"]),
+        ((0..1000).step_by(60).collect(), vec!["loss"]),
+        (burst.clone(), vec!["loss"]),
+        (burst[..9].to_vec(), vec![]),
+    ] {
+        let mut scene = Scene::new();
+        scene.call("loss@example.com", secs(0), secs(21));
+        scene.bob_sends(ms(1100), 1000);
+        let voice = Rtp::new(alice_media(), bob_media(), 0xa);
+        for index in (1..1000).filter(|index| !lost.contains(index)) {
+            voice.nth(index).send(&mut scene.wire, ms(1100 + 20 * u64::from(index)));
+        }
+        assert_eq!(scene.last(), expected, "{lost:?}");
+    }
+    // Three packets of a second are no complaint.
+    let mut scene = Scene::new();
+    scene.call("short-loss@example.com", secs(0), secs(4));
+    scene.bob_sends(ms(1100), 190);
+    let mut voice = Rtp::new(alice_media(), bob_media(), 0xa);
+    voice.run(&mut scene.wire, ms(1100), 60);
+    voice.lose(4);
+    voice.run(&mut scene.wire, ms(2380), 120);
+    assert_eq!(scene.last(), NONE);
+}
+
 #[test]
 fn media_that_begins_long_after_the_answer() {
     for (first, expected) in [(4_000, vec!["late_media"]), (2_500, vec![])] {

@@ -16,6 +16,10 @@ names! {
         MediaElsewhere = "media_elsewhere",
         /// One direction had no media, and this tap was not seen to see both directions there.
         DirectionNotCaptured = "direction_not_captured",
+        /// Packets were lost.
+        Loss = "loss",
+        /// The voice was rated so low that many of its hearers are dissatisfied (G.109).
+        LowMos = "low_mos",
         /// Packets came too late for every jitter buffer: they count as lost in the MOS, not in `lost`.
         LatePackets = "late_packets",
         /// A long gap in the sound: packets in a row were lost, or all came late at once.
@@ -32,9 +36,11 @@ names! {
         PacketTime = "packet_time",
         /// The phone took long to ring.
         SlowSetUp = "slow_set_up",
+        /// The answer was repeated, and no ACK came: the callee hangs up after 32 s (RFC 3261, 13.3.1.4).
+        NoAck = "no_ack",
         /// The call was released soon after its answer.
         ShortCall = "short_call",
-        /// A private address was announced from behind a public one, and media was missing.
+        /// A private address was announced from behind a public one, and media or the ACK was missing.
         Nat = "nat",
         /// Media began long after the answer.
         LateMedia = "late_media",

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use ringtap_model::{Call, Direction, Hz, Nanos, Note, NoteCode, Stream};
 
 use super::thresholds::{
-    DURATION_MS, DURATION_PCT, LATE_MEDIA_MS, NO_AUDIO_MS, ONE_WAY_END_MS, ONE_WAY_MS, SET_UP_MS, SHORT_MS,
+    DURATION_MS, DURATION_PCT, LATE_MEDIA_MS, NO_ACK, NO_AUDIO_MS, ONE_WAY_END_MS, ONE_WAY_MS, SET_UP_MS,
+    SHORT_MS,
 };
 use super::{MediaFacts, TapSees, is_steady};
 
@@ -41,13 +42,14 @@ pub fn of_call(
         return notes;
     }
     let judged = Answered { call, streams, facts, answer };
+    let no_ack = judged.no_ack();
     let missing = if streams.is_empty() { judged.without_media(&sees) } else { judged.one_way(&sees) };
     if missing.is_none() {
         notes.extend(judged.late_media());
         notes.extend(judged.differences());
-    } else {
-        notes.extend(judged.nat());
     }
+    notes.extend(judged.nat(no_ack.is_some(), missing.is_some()));
+    notes.extend(no_ack);
     notes.extend(missing);
     notes
 }
@@ -186,11 +188,26 @@ impl<'a> Answered<'a> {
         Some(Note { since: Some(last.max(self.answer)), ..note })
     }
 
+    /// The callee gives up on an answer that nobody confirms.
+    fn no_ack(&self) -> Option<Note> {
+        let repeated = f64::from(self.facts.answers_repeated);
+        if repeated < NO_ACK || self.facts.acknowledged {
+            return None;
+        }
+        let evidence = format!("the answer was repeated {repeated} times, no ACK was seen");
+        let note = numbered(NoteCode::NoAck, None, (repeated, NO_ACK), evidence);
+        Some(Note { since: Some(self.answer), ..note })
+    }
+
     /// A private address where the packets have a public one: nobody outside can answer to it.
-    fn nat(&self) -> Option<Note> {
-        let private = self.facts.private.into_iter().flatten().next().filter(|_| !self.facts.ice)?;
-        let (announced, seen) = private;
-        let evidence = format!("{announced} was announced in messages from {seen}");
+    fn nat(&self, no_ack: bool, no_media: bool) -> Option<Note> {
+        let MediaFacts { private, private_contact, ice, .. } = *self.facts;
+        let media = private.into_iter().flatten().next().filter(|_| no_media && !ice);
+        let (of, (announced, seen)) = match private_contact.filter(|_| no_ack) {
+            Some(contact) => ("as the Contact for the ACK", contact),
+            None => ("for media", media?),
+        };
+        let evidence = format!("{announced} was announced {of} in messages from {seen}");
         Some(Note::new(NoteCode::Nat, evidence))
     }
 

@@ -30,6 +30,12 @@ pub struct MediaFacts {
     pub ptime: [Option<u8>; 2],
     /// A private address that each side announced in a message from a public one, and that.
     pub private: [Option<(IpAddr, IpAddr)>; 2],
+    /// How often the 2xx answer was repeated, before or without an ACK.
+    pub answers_repeated: u32,
+    /// An ACK came after the answer.
+    pub acknowledged: bool,
+    /// A private address in the Contact of the repeated answer, which came from this public one.
+    pub private_contact: Option<(IpAddr, IpAddr)>,
     /// T.38 was offered.
     pub fax: Option<Nanos>,
 }

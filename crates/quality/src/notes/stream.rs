@@ -2,7 +2,9 @@
 
 use ringtap_model::{Direction, Note, NoteCode, Stream};
 
-use super::thresholds::{CLIPPED_PCT, GAP_MS, LATE_PCT, PTIME_MS, SILENT_MS, SILENT_PCT};
+use super::thresholds::{
+    CLIPPED_PCT, GAP_MS, LATE_PCT, LOSS_MIN, LOSS_PCT, LOW_MOS, PTIME_MS, SILENT_MS, SILENT_PCT,
+};
 use super::{MediaFacts, is_steady, length_ms};
 
 /// A stream of fewer packets says nothing of gaps and packet times.
@@ -12,7 +14,15 @@ const LONGEST_PTIME_MS: f64 = 200.0;
 
 /// What is to be remarked of a stream; `facts` of its call, if it has one.
 pub fn of_stream(stream: &Stream, facts: &MediaFacts) -> Vec<Note> {
-    let all = [late(stream), gap(stream, facts), clipped(stream), silent(stream), packet_time(stream, facts)];
+    let all = [
+        low_mos(stream, facts),
+        loss(stream),
+        late(stream),
+        gap(stream, facts),
+        clipped(stream),
+        silent(stream),
+        packet_time(stream, facts),
+    ];
     all.into_iter().flatten().collect()
 }
 
@@ -21,10 +31,46 @@ fn note(stream: &Stream, code: NoteCode, (value, threshold): (f64, f64), evidenc
     Note { code, direction, since: None, value: Some(value), threshold: Some(threshold), evidence }
 }
 
+fn low_mos(stream: &Stream, facts: &MediaFacts) -> Option<Note> {
+    let mos = stream.mos.filter(|mos| *mos < LOW_MOS && expected(stream) >= FEW && facts.fax.is_none())?;
+    let codec = stream.codec.as_deref().unwrap_or("its codec");
+    let (_, late) = too_late(stream);
+    let evidence = match (lost_pct(stream), late) {
+        (0.0, 0.0) => format!("{mos:.2} for {codec}, without any loss"),
+        (lost, 0.0) => format!("{mos:.2} for {codec} with {lost:.1} % of the packets lost"),
+        (lost, late) => {
+            format!("{mos:.2} for {codec} with {lost:.1} % of the packets lost, {late:.1} % too late")
+        }
+    };
+    Some(note(stream, NoteCode::LowMos, (mos, LOW_MOS), evidence))
+}
+
+fn loss(stream: &Stream) -> Option<Note> {
+    let share = lost_pct(stream);
+    if share < LOSS_PCT || (stream.lost as f64) < LOSS_MIN || expected(stream) < FEW {
+        return None;
+    }
+    let evidence = format!("{} of {} packets were lost", stream.lost, expected(stream));
+    Some(note(stream, NoteCode::Loss, (rounded(share), LOSS_PCT), evidence))
+}
+
+fn expected(stream: &Stream) -> u64 {
+    stream.unique.saturating_add(stream.lost)
+}
+
+fn lost_pct(stream: &Stream) -> f64 {
+    100.0 * stream.lost as f64 / expected(stream).max(1) as f64
+}
+
+/// Packets too late for the adaptive buffer, and their share in % of those that came.
+fn too_late(stream: &Stream) -> (u64, f64) {
+    let late: u64 = stream.intervals.iter().map(|interval| u64::from(interval.discarded)).sum();
+    (late, 100.0 * late as f64 / stream.unique.max(1) as f64)
+}
+
 /// A MOS that loss does not explain.
 fn late(stream: &Stream) -> Option<Note> {
-    let late: u64 = stream.intervals.iter().map(|interval| u64::from(interval.discarded)).sum();
-    let share = 100.0 * late as f64 / stream.unique.max(1) as f64;
+    let (late, share) = too_late(stream);
     stream.mos.filter(|_| share >= LATE_PCT)?;
     let since =
         stream.intervals.iter().find(|interval| interval.discarded > 0).map(|interval| interval.start);

@@ -187,6 +187,7 @@ impl CallEntry {
         self.messages += 1;
         if novelty == Novelty::Retransmission {
             self.retransmissions += 1;
+            self.add_repeated(received);
             return Handled { novelty, side: Side::Caller };
         }
         if self.messages == 1 || (self.invite.is_none() && is_invite(message)) {
@@ -303,6 +304,7 @@ impl CallEntry {
         let CallMessage { message, hop, .. } = *received;
         match method {
             Method::Invite => self.on_invite(received),
+            Method::Ack => self.facts.acknowledged |= self.answer.is_some(),
             Method::Cancel => {
                 self.cancel.get_or_insert(hop.time);
             }
@@ -429,12 +431,6 @@ impl CallEntry {
     /// Whether the last word was a challenge that an INVITE may still answer.
     pub(crate) fn is_challenged(&self) -> bool {
         self.answer.is_none() && matches!(self.final_code, 401 | 407)
-    }
-
-    /// Whether silence of its media means that it is over: they are announced, and neither on hold nor
-    /// replaced by T.38.
-    pub(super) fn may_end_in_silence(&self) -> bool {
-        self.answer.is_some() && self.announced && self.fax_by == [false; 2] && self.held == [false; 2]
     }
 
     /// What media must know of it beside its endpoints.
