@@ -7,6 +7,7 @@ use ringtap_wire::{hep, rtp, stun};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
 use crate::engine::{Engine, context};
+use crate::input::tcp::DeliveredMessage;
 use crate::media::Arrival;
 use crate::sink::{CallNumber, RtcpSeen, RtpSeen, Sink, SipSeen};
 use crate::table::timers::TimerOwner;
@@ -63,14 +64,26 @@ impl<X: Tracker> Engine<X> {
         let dst = Endpoint::new(ip.dst, tcp.dst_port);
         let mut ready = Vec::new();
         self.tcp.push((src, dst), tcp, time, frames, &mut self.timers, |delivery| {
-            ready.push(delivery.into_owned((src, dst), time));
+            ready.push(delivery.into_owned((src, dst)));
         });
-        for message in ready {
-            if message.is_turn {
-                self.turn(ip, &message.bytes, &message.hop, &message.frames, sink);
-            } else {
-                self.sip(&message.bytes, &message.hop, &message.frames, sink);
-            }
+        for DeliveredMessage { bytes, is_turn, hop, frames } in ready {
+            self.tcp_message((ip.header_len, is_turn), &bytes, &hop, &frames, sink);
+        }
+    }
+
+    /// A message out of a TCP connection: its packets have an IP header of that length.
+    pub(crate) fn tcp_message<S: Sink>(
+        &mut self,
+        (ip_header, is_turn): (u32, bool),
+        bytes: &[u8],
+        hop: &Hop,
+        frames: &[u64],
+        sink: &mut S,
+    ) {
+        if is_turn {
+            self.turn(ip_header, bytes, hop, frames, sink);
+        } else {
+            self.sip(bytes, hop, frames, sink);
         }
     }
 
@@ -103,7 +116,7 @@ impl<X: Tracker> Engine<X> {
             self.sip(&udp.data[start..], &hop, frames, sink);
         } else if self.dispatch(&datagram(), sink) {
         } else if let Some(inner) = stun::relayed(udp.data) {
-            self.relayed(ip, inner, &hop, frames, sink);
+            self.relayed(ip.len, inner, &hop, frames, sink);
         } else if stun::is_stun(udp.data) {
             self.counters.stun += 1;
         } else if udp.data.starts_with(b"HEP3") || udp.data.starts_with(b"EEP3") {
@@ -185,19 +198,19 @@ impl<X: Tracker> Engine<X> {
 
     /// A TURN message over TCP; a segment may hold several, so each counts as a packet of its own.
     #[cold]
-    fn turn<S: Sink>(&mut self, ip: &Ip, message: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
-        let ip = Ip { len: ip.header_len + TCP_HEADER + message.len() as u32, ..*ip };
+    fn turn<S: Sink>(&mut self, ip_header: u32, message: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+        let ip_len = ip_header + TCP_HEADER + message.len() as u32;
         match stun::relayed(message) {
-            Some(inner) => self.relayed(&ip, inner, hop, frames, sink),
+            Some(inner) => self.relayed(ip_len, inner, hop, frames, sink),
             None => self.counters.stun += 1,
         }
     }
 
     /// Media inside TURN (RFC 8656): the stream is the one between client and relay.
     #[cold]
-    fn relayed<S: Sink>(&mut self, ip: &Ip, inner: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
+    fn relayed<S: Sink>(&mut self, ip_len: u32, inner: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
         let Hop { src, dst, time, .. } = *hop;
-        let datagram = Datagram { time, src, dst, ip_len: ip.len, data: inner, len: inner.len(), frames };
+        let datagram = Datagram { time, src, dst, ip_len, data: inner, len: inner.len(), frames };
         if !self.dispatch(&datagram, sink) {
             self.counters.stun += 1;
         }

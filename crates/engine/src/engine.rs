@@ -11,7 +11,7 @@ use crate::counters::Counters;
 use crate::input::clock::Clock;
 use crate::input::fragments::Fragments;
 use crate::input::sctp::Associations;
-use crate::input::tcp::Connections;
+use crate::input::tcp::{Connections, Delivery};
 use crate::media::StreamTable;
 use crate::media_paths::MediaPaths;
 use crate::memory::MemoryShares;
@@ -175,9 +175,11 @@ impl<X: Tracker> Engine<X> {
         // Taken out, so that messages are handled one by one as they are released.
         let nothing = Connections::new(0, 0, 0, self.hasher.clone());
         let mut tcp = std::mem::replace(&mut self.tcp, nothing);
-        tcp.close(|(src, dst), time, delivery| {
-            let hop = Hop { time, src, dst, transport: delivery.transport };
-            self.sip(delivery.bytes, &hop, delivery.frames, sink);
+        tcp.close(|(src, dst), delivery| {
+            let Delivery { bytes, is_turn, transport, time, frames } = delivery;
+            let hop = Hop { time, src, dst, transport };
+            let ip_header = if src.ip.is_ipv4() { 20 } else { 40 };
+            self.tcp_message((ip_header, is_turn), bytes, &hop, frames, sink);
         });
         self.tcp = tcp;
     }

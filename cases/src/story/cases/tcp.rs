@@ -4,6 +4,7 @@ use ringtap_model::{Endpoint, Nanos};
 use serde_json::json;
 
 use crate::story::packet::{flag, sctp, tcp};
+use crate::story::rtp::Rtp;
 use crate::story::sip::{Dialog, alice_media, bob_media, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms};
@@ -18,6 +19,7 @@ pub(super) fn all() -> Vec<Story> {
         websocket(),
         over_sctp(),
         begins_in_a_message(),
+        turn(),
     ]
 }
 
@@ -287,4 +289,73 @@ pub(super) fn begins_in_a_message() -> Story {
         ])
         .counter("sip", 6)
         .counter("sip_bad", 0)
+}
+
+/// Media that TURN relays over TCP (RFC 8656), on connections that were open before the capture. ChannelData
+/// of 174 bytes and 2 of padding come in segments of 500: the capture begins at byte 100, within the first,
+/// and lacks bytes 3,600 to 4,099, which cut the messages 20 to 23. On a port that is not TURN's, ChannelData
+/// and Data indications begin segments.
+pub(super) fn turn() -> Story {
+    let mut wire = Wire::new();
+    let end = |last, port| Endpoint::new([203, 0, 113, last].into(), port);
+    let (client, relay) = (end(1, 40_000), end(2, 3478));
+    let mut connection = Connection { ends: [client, relay], next: [100, 9000] };
+    let mut voice = Rtp::new(client, relay, 0x40).codec(0, 160, 158);
+    let bytes: Vec<u8> = std::iter::repeat_with(|| {
+        let packet = channel_data(&voice.packet());
+        voice.lose(1);
+        packet
+    })
+    .take(300)
+    .flatten()
+    .collect();
+    for (number, segment) in bytes[100..].chunks(500).enumerate() {
+        let at = ms(0) + Nanos::from_millis(57 * number as u64);
+        if number == 7 {
+            connection.next[CLIENT] += 500;
+        } else {
+            connection.send(&mut wire, at, CLIENT, segment, &[500]);
+        }
+    }
+    let (client, relay) = (end(3, 40_000), end(4, 443));
+    let mut connection = Connection { ends: [client, relay], next: [70, 8000] };
+    let (mut up, mut down) = (Rtp::new(client, relay, 0x41), Rtp::new(relay, client, 0x42));
+    for number in 0..50 {
+        connection.send(&mut wire, ms(20 * number), CLIENT, &channel_data(&up.packet()), &[1400]);
+        connection.send(&mut wire, ms(20 * number + 5), SERVER, &data_indication(&down.packet()), &[1400]);
+        up.lose(1);
+        down.lose(1);
+    }
+    let stream = |ssrc: u32| json!({ "ssrc": ssrc, "packets": 50, "lost": 0, "delta_ms_max": 20.0 });
+    Story::new("turn-over-tcp", wire)
+        .streams([
+            json!({ "ssrc": 0x40, "packets": 295, "lost": 4, "src": "203.0.113.1:40000",
+                "dst": "203.0.113.2:3478", "delta_ms_max": 114.0 }),
+            stream(0x41),
+            stream(0x42),
+        ])
+        .counter("tcp_holes", 1)
+}
+
+/// RFC 8656 section 12.4, padded to four bytes as over TCP.
+fn channel_data(content: &[u8]) -> Vec<u8> {
+    let mut message = vec![0x40, 0x01];
+    message.extend((content.len() as u16).to_be_bytes());
+    message.extend(content);
+    message.resize(message.len().next_multiple_of(4), 0);
+    message
+}
+
+/// RFC 8656 section 11.5: a peer's address and the data.
+fn data_indication(content: &[u8]) -> Vec<u8> {
+    let mut attributes = vec![0, 0x12, 0, 8, 0, 1, 0x32, 0xd6, 0xe1, 0x12, 0xa6, 0x43, 0, 0x13];
+    attributes.extend((content.len() as u16).to_be_bytes());
+    attributes.extend(content);
+    attributes.resize(attributes.len().next_multiple_of(4), 0);
+    let mut message = vec![0, 0x17];
+    message.extend((attributes.len() as u16).to_be_bytes());
+    message.extend([0x21, 0x12, 0xa4, 0x42]);
+    message.extend([7; 12]);
+    message.extend(attributes);
+    message
 }

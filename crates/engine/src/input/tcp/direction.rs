@@ -4,7 +4,7 @@ use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::sip::FramingProgress;
 use ringtap_wire::websocket;
 
-use super::framing::{Delivery, Output, begins_turn, consume_sip, consume_turn, is_upgrade};
+use super::framing::{Delivery, Output, TurnStream, carries_turn, consume_sip, is_upgrade};
 
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
@@ -22,7 +22,7 @@ pub(super) struct HalfConnection {
     /// Upgraded to WebSocket.
     websocket: bool,
     /// Carries TURN (RFC 8656).
-    turn: bool,
+    turn: Option<TurnStream>,
     /// Bytes in order that are not yet a whole message.
     buffer: Vec<u8>,
     /// Frames that `buffer` came from, ascending: a segment that filled a hole was captured after those
@@ -50,6 +50,7 @@ struct Segment {
     /// Length on the wire.
     len: u32,
     frames: Vec<u64>,
+    time: Nanos,
 }
 
 impl Segment {
@@ -65,7 +66,7 @@ impl HalfConnection {
             hash,
             next: None,
             websocket: false,
-            turn: false,
+            turn: None,
             buffer: Vec::new(),
             frames: Vec::new(),
             last_frame: 0,
@@ -87,7 +88,7 @@ impl HalfConnection {
         }
         self.next = Some(next);
         self.websocket = false;
-        self.turn = false;
+        self.turn = None;
         self.clear_buffer();
         self.held = Vec::new();
         self.held_bytes = 0;
@@ -97,6 +98,9 @@ impl HalfConnection {
     /// Throws away what is not yet a whole message.
     fn clear_buffer(&mut self) {
         self.drop_front(self.buffer.len());
+        if let Some(turn) = &mut self.turn {
+            turn.lose();
+        }
     }
 
     /// What it holds on the heap, in bytes.
@@ -118,14 +122,14 @@ impl HalfConnection {
         let ahead = seq.wrapping_sub(next) as i32;
         if ahead <= 0 {
             self.in_order(seq, data, len, frames, output);
-            self.drain(output);
+            self.drain(false, output);
         } else if ahead as usize > output.max {
             // Not this connection any more, or one whose bytes the capture lost: begin again here.
             output.counts.holes += 1;
             self.restart(seq);
             self.in_order(seq, data, len, frames, output);
         } else {
-            self.hold_back(Segment { seq, bytes: data.to_vec(), len, frames: frames.to_vec() }, now);
+            self.hold_back(Segment { seq, bytes: data.to_vec(), len, frames: frames.to_vec(), time: now });
         }
         let full = self.held_bytes > output.max || self.held.len() > MAX_HELD;
         if !self.held.is_empty() && (full || now.since(self.hole_since) > HOLE_LIMIT) {
@@ -133,9 +137,9 @@ impl HalfConnection {
         }
     }
 
-    fn hold_back(&mut self, segment: Segment, now: Nanos) {
+    fn hold_back(&mut self, segment: Segment) {
         if self.held.is_empty() {
-            self.hole_since = now;
+            self.hole_since = segment.time;
         }
         if self.held.iter().any(|other| other.seq == segment.seq && other.len >= segment.len) {
             return;
@@ -144,15 +148,21 @@ impl HalfConnection {
         self.held.push(segment);
     }
 
-    /// Takes held segments that have become due.
-    fn drain<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) {
+    /// Takes held segments that have become due. Media behind a hole that nothing filled came when they were
+    /// captured: the capture has the hole, not the connection.
+    fn drain<D: FnMut(Delivery<'_>)>(&mut self, is_given_up: bool, output: &mut Output<'_, D>) {
+        let now = output.time;
         while let Some(next) = self.next {
             let due = self.held.iter().position(|segment| segment.seq.wrapping_sub(next) as i32 <= 0);
             let Some(index) = due else { break };
             let segment = self.held.swap_remove(index);
             self.held_bytes -= segment.heap_bytes();
+            if is_given_up && self.turn.is_some() {
+                output.time = segment.time;
+            }
             self.in_order(segment.seq, &segment.bytes, segment.len, &segment.frames, output);
         }
+        output.time = now;
         if self.held.is_empty() {
             self.held = Vec::new();
         }
@@ -170,7 +180,7 @@ impl HalfConnection {
             self.clear_buffer();
             self.message = Vec::new();
             self.next = Some(nearest);
-            self.drain(output);
+            self.drain(true, output);
         }
     }
 
@@ -190,7 +200,7 @@ impl HalfConnection {
         }
         self.next = Some(seq.wrapping_add(len));
         let fresh = data.get(old as usize..).unwrap_or_default();
-        if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !begins_turn(fresh) {
+        if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !self.carries_turn(fresh) {
             // Whole messages in one segment, the usual case: nothing is copied.
             let used = consume_sip(fresh, frames, &mut self.progress, output);
             self.append(&fresh[used..], frames, output);
@@ -223,8 +233,8 @@ impl HalfConnection {
     }
 
     fn consume<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) {
-        if !self.is_special() {
-            self.turn = begins_turn(&self.buffer);
+        if !self.is_special() && self.carries_turn(&self.buffer) {
+            self.turn = Some(TurnStream::new());
         }
         if !self.is_special() {
             match websocket::upgrade_again(&self.buffer, self.upgrade_seen) {
@@ -240,8 +250,9 @@ impl HalfConnection {
                 websocket::Upgrade::No => self.upgrade_seen = 0,
             }
         }
-        let used = if self.turn {
-            consume_turn(&self.buffer, &self.frames, output)
+        let ports = self.ports();
+        let used = if let Some(turn) = &mut self.turn {
+            turn.consume(&self.buffer, (ports, &self.frames), output)
         } else if self.websocket {
             self.consume_websocket(output)
         } else {
@@ -250,9 +261,17 @@ impl HalfConnection {
         self.drop_front(used);
     }
 
+    fn ports(&self) -> (u16, u16) {
+        (self.key.0.port, self.key.1.port)
+    }
+
+    fn carries_turn(&self, bytes: &[u8]) -> bool {
+        carries_turn(self.ports(), bytes)
+    }
+
     /// Whether what it carries is framed by something else than SIP.
     fn is_special(&self) -> bool {
-        self.websocket || self.turn
+        self.websocket || self.turn.is_some()
     }
 
     /// Throws bytes away that were read. What was large gives its memory back.
@@ -308,6 +327,7 @@ impl HalfConnection {
                     bytes: &self.message,
                     is_turn: false,
                     transport: Transport::Ws,
+                    time: output.time,
                     frames: &self.frames,
                 });
                 self.message = Vec::new();

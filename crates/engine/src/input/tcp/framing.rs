@@ -2,9 +2,13 @@
 //! 6455).
 
 use ringtap_model::{Endpoint, Nanos, Transport};
+use ringtap_wire::stun::{self, TurnFraming, TurnHint};
 use ringtap_wire::{sip, websocket};
 
 use crate::context::Hop;
+
+/// RFC 8656 section 3.
+const TURN_PORT: u16 = 3478;
 
 /// What was not delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,13 +29,14 @@ pub(crate) struct Delivery<'a> {
     /// STUN or TURN channel data, not SIP.
     pub(crate) is_turn: bool,
     pub(crate) transport: Transport,
+    pub(crate) time: Nanos,
     pub(crate) frames: &'a [u64],
 }
 
 impl Delivery<'_> {
     /// A copy that outlives the connection's buffers, with the hop that it came on.
-    pub(crate) fn into_owned(self, (src, dst): (Endpoint, Endpoint), time: Nanos) -> DeliveredMessage {
-        let hop = Hop { time, src, dst, transport: self.transport };
+    pub(crate) fn into_owned(self, (src, dst): (Endpoint, Endpoint)) -> DeliveredMessage {
+        let hop = Hop { time: self.time, src, dst, transport: self.transport };
         let (bytes, frames) = (self.bytes.to_vec(), self.frames.to_vec());
         DeliveredMessage { bytes, is_turn: self.is_turn, hop, frames }
     }
@@ -50,37 +55,74 @@ pub(super) struct Output<'a, D> {
     pub(super) scratch: &'a mut Vec<u8>,
     pub(super) deliver: &'a mut D,
     pub(super) max: usize,
+    /// When what is handed on came.
+    pub(super) time: Nanos,
 }
 
-/// STUN's magic cookie where RFC 8489 section 5 has it.
-pub(super) fn begins_turn(data: &[u8]) -> bool {
-    data.first().is_some_and(|first| first >> 6 == 0) && data.get(4..8) == Some(&[0x21, 0x12, 0xa4, 0x42])
+/// A direction that carries TURN (RFC 8656).
+#[derive(Clone, Copy)]
+pub(super) struct TurnStream {
+    /// Bytes are missing before the next: a message has to be found in them.
+    is_out_of_step: bool,
+    /// Channel of the last data.
+    channel: Option<u16>,
 }
 
-/// RFC 8489 section 6.2.2 and RFC 8656 section 12.5: messages and channel data tell their length; the latter
-/// is padded to four bytes over TCP. Gives the bytes used.
-pub(super) fn consume_turn<D: FnMut(Delivery<'_>)>(
-    bytes: &[u8],
-    frames: &[u64],
-    output: &mut Output<'_, D>,
-) -> usize {
-    let mut used = 0;
-    while let Some(&[first, _, high, low]) = bytes.get(used..).and_then(|rest| rest.first_chunk::<4>()) {
-        let stated = usize::from(u16::from_be_bytes([high, low]));
-        let (len, padded) = match first >> 6 {
-            0 => (20 + stated, 20 + stated),
-            1 => (4 + stated, 4 + stated.next_multiple_of(4)),
-            // Out of step: nothing here can be trusted.
-            _ => return bytes.len(),
-        };
-        if bytes.len() - used < padded {
-            break;
-        }
-        let message = &bytes[used..used + len];
-        (output.deliver)(Delivery { bytes: message, is_turn: true, transport: Transport::Tcp, frames });
-        used += padded;
+impl TurnStream {
+    /// With the first bytes that are known of it.
+    pub(super) const fn new() -> Self {
+        Self { is_out_of_step: true, channel: None }
     }
-    used
+
+    /// Bytes were lost.
+    pub(super) fn lose(&mut self) {
+        self.is_out_of_step = true;
+    }
+
+    /// Hands on each whole message; gives the bytes used.
+    pub(super) fn consume<D: FnMut(Delivery<'_>)>(
+        &mut self,
+        bytes: &[u8],
+        (ports, frames): ((u16, u16), &[u64]),
+        output: &mut Output<'_, D>,
+    ) -> usize {
+        let mut used = 0;
+        loop {
+            let rest = &bytes[used..];
+            if self.is_out_of_step {
+                let hint = self.channel.map_or_else(|| hint(ports), TurnHint::Channel);
+                let Some(at) = stun::find_turn(rest, hint) else { return bytes.len() };
+                used += at;
+                self.is_out_of_step = false;
+                continue;
+            }
+            match stun::turn_framing(rest) {
+                TurnFraming::Incomplete => return used,
+                TurnFraming::Message { len, next } => {
+                    if let [k0 @ 0x40..=0x7f, k1, ..] = *rest {
+                        self.channel = Some(u16::from_be_bytes([k0, k1]));
+                    }
+                    let (bytes, transport, time) = (&rest[..len], Transport::Tcp, output.time);
+                    (output.deliver)(Delivery { bytes, is_turn: true, transport, time, frames });
+                    used += next;
+                }
+                TurnFraming::OutOfStep => self.is_out_of_step = true,
+            }
+        }
+    }
+}
+
+/// Whether a direction carries TURN, by the first bytes that are known of it. On TURN's port these may begin
+/// anywhere in a message, elsewhere at its beginning only: most connections are no TURN.
+pub(super) fn carries_turn(ports: (u16, u16), bytes: &[u8]) -> bool {
+    match hint(ports) {
+        TurnHint::Port => stun::find_turn(bytes, TurnHint::Port).is_some(),
+        hint => stun::begins_turn(bytes, hint),
+    }
+}
+
+fn hint((src, dst): (u16, u16)) -> TurnHint {
+    if src == TURN_PORT || dst == TURN_PORT { TurnHint::Port } else { TurnHint::None }
 }
 
 pub(super) fn is_upgrade(data: &[u8]) -> bool {
@@ -109,6 +151,7 @@ pub(super) fn consume_sip<D: FnMut(Delivery<'_>)>(
                     bytes: &rest[..len],
                     is_turn: false,
                     transport: Transport::Tcp,
+                    time: output.time,
                     frames,
                 });
                 used += len;

@@ -1,8 +1,8 @@
 //! SIP messages out of TCP: RFC 9293 sequence space, RFC 3261 section 18.3 framing, RFC 7118 WebSocket.
 //!
 //! Any cut, any order, retransmitted, overlapping, starting in mid-stream. Only connections that carry
-//! signalling are followed: one that talks on port 5060, begins a segment with a SIP message, or upgrades to
-//! WebSocket.
+//! signalling are followed: one that talks on port 5060, begins a segment with a SIP message or one of TURN
+//! (RFC 8656), or upgrades to WebSocket.
 
 mod direction;
 mod framing;
@@ -14,8 +14,8 @@ use ringtap_wire::frame::{Tcp, TcpFlags};
 use ringtap_wire::sip;
 
 use direction::HalfConnection;
-pub(crate) use framing::{Delivery, TcpCounts};
-use framing::{Output, begins_turn, is_upgrade};
+pub(crate) use framing::{DeliveredMessage, Delivery, TcpCounts};
+use framing::{Output, carries_turn, is_upgrade};
 
 use crate::media::{FlowKey, Key};
 use crate::table::hash::Hasher;
@@ -123,6 +123,7 @@ impl Connections {
                 deliver(delivery);
             },
             max: self.max_bytes,
+            time: now,
         };
         if tcp.flags.syn() {
             half.restart(tcp.seq.wrapping_add(1));
@@ -171,19 +172,20 @@ impl Connections {
     }
 
     /// At the end of the input: what waits behind a hole is handed on.
-    pub(crate) fn close(&mut self, mut deliver: impl FnMut((Endpoint, Endpoint), Nanos, Delivery<'_>)) {
+    pub(crate) fn close(&mut self, mut deliver: impl FnMut((Endpoint, Endpoint), Delivery<'_>)) {
         // An order that names no place in the table: it is the same for any number of workers.
         let mut slots = self.halves.indices();
         slots.sort_by_key(|slot| (self.halves[*slot].last, self.halves[*slot].key));
         for slot in slots {
             let half = &mut self.halves[slot];
             let (key, last) = (half.key, half.last);
-            let mut each = |delivery: Delivery<'_>| deliver(key, last, delivery);
+            let mut each = |delivery: Delivery<'_>| deliver(key, delivery);
             let mut output = Output {
                 counts: &mut self.counts,
                 scratch: &mut self.scratch,
                 deliver: &mut each,
                 max: self.max_bytes,
+                time: last,
             };
             half.skip_holes(&mut output);
             self.remove(slot);
@@ -225,7 +227,7 @@ pub(crate) fn is_wanted(ports: (u16, u16), flags: TcpFlags, data: &[u8]) -> bool
     match data {
         // SYN with FIN or RST is no beginning.
         [] => flags.syn() && !flags.fin() && !flags.rst() && on_port,
-        [first, ..] if !on_port && !first.is_ascii_graphic() => begins_turn(data),
-        data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data) || begins_turn(data),
+        [first, ..] if !on_port && !first.is_ascii_graphic() => carries_turn(ports, data),
+        data => on_port || sip::sniff(data) == Some(0) || is_upgrade(data) || carries_turn(ports, data),
     }
 }

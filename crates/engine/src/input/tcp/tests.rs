@@ -177,7 +177,7 @@ proptest! {
         for (seq, flags, data, more, secs) in segments {
             stream.at(Nanos::from_secs(secs), seq % 4096, flags, &data, data.len() + more);
         }
-        stream.table.close(|_, _, _| {});
+        stream.table.close(|_, _| {});
     }
 }
 
@@ -363,7 +363,7 @@ fn all_connections_together_hold_no_more_than_their_share() {
     }
     assert!(table.counts.evicted > 5);
     assert!(table.halves.iter().any(|(_, half)| half.key.1.port == 1), "the one that delivered a message");
-    table.close(|_, _, _| {});
+    table.close(|_, _| {});
     assert_eq!(table.memory, 0);
 }
 
@@ -404,9 +404,9 @@ fn what_waits_behind_a_hole_when_the_input_ends_is_delivered_by_time() {
         }
     }
     let mut ports = Vec::new();
-    table.close(|(_, dst), time, delivery| {
+    table.close(|(_, dst), delivery| {
         assert!(!delivery.bytes.is_empty());
-        ports.push((dst.port, time.0 / 1_000_000_000));
+        ports.push((dst.port, delivery.time.0 / 1_000_000_000));
     });
     assert_eq!(ports, [(7, 2), (8, 2), (9, 3)]);
     assert_eq!((table.halves.len(), table.counts.holes), (0, 3));
