@@ -6,12 +6,19 @@ use std::path::Path;
 
 use anyhow::bail;
 use ringtap_engine::{Sink, SipSeen, StreamEnd};
-use ringtap_model::{Call, Id, Message, Nanos, Registration};
-use ringtap_report::text::{counted, shown};
+use ringtap_model::filter::Pattern;
+use ringtap_model::{Call, Filter, Id, Message, Nanos, Registration};
+use ringtap_report::calls::party;
+use ringtap_report::text::{counted, cut, shown};
+use ringtap_report::time;
 use ringtap_store::{Query, Reader};
 
-/// Ambiguous calls that an error lists by Call-ID.
-const ALIKE: usize = 8;
+/// Candidates that an error lists.
+const LISTED: usize = 10;
+/// Calls that are read to tell whether a beginning of a Call-ID is that of one alone.
+const MOST: usize = 1_000;
+/// Columns of a number in the list of candidates.
+const MOST_SHOWN: usize = 40;
 /// Similar Call-IDs that an error suggests.
 const NEAR: usize = 3;
 
@@ -23,26 +30,60 @@ pub trait Listener: Sink {
     }
 }
 
-/// The call with this Call-ID or record id.
-pub fn named_call(dir: &Path, store: &Reader, call: &str) -> anyhow::Result<Call> {
-    if let Ok(id) = call.parse()
-        && let Some(call) = store.call(&id)?
-    {
-        return Ok(call);
-    }
-    let query = Query { call_id: Some(call.to_owned()), limit: 2, ..Query::default() };
-    let mut calls = store.calls(&query)?.calls;
+/// The call with this Call-ID or record id, or the only one whose Call-ID begins so.
+///
+/// # Errors
+///
+/// There is none, or there are several: the error lists them.
+pub fn named_call(dir: &Path, store: &Reader, wanted: &str) -> anyhow::Result<Call> {
+    let mut calls = named_calls(store, wanted)?;
     match (calls.pop(), calls.len()) {
         (Some(call), 0) => Ok(call),
         (None, _) => {
             let store = dir.display();
             bail!(
-                "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists \
-                 them; a call in progress is written there when it ends"
+                "no call in `{store}` has the Call-ID or id `{wanted}`: `ringtap calls --store {store}` \
+                 lists them; a call in progress is written there when it ends"
             )
         }
-        _ => bail!("several calls have the Call-ID `{call}`: select one by the id of its record"),
+        (Some(last), _) => {
+            calls.push(last);
+            Err(NotFound::again(wanted, &calls).into())
+        }
     }
+}
+
+/// Calls with this Call-ID or record id, or with the only Call-ID that begins so; several calls may have one
+/// Call-ID. None is no error.
+///
+/// # Errors
+///
+/// Several Call-IDs begin so: the error lists them.
+pub fn named_calls(store: &Reader, wanted: &str) -> anyhow::Result<Vec<Call>> {
+    if let Ok(id) = wanted.parse()
+        && let Some(call) = store.call(&id)?
+    {
+        return Ok(vec![call]);
+    }
+    let exact = store.calls(&Filter::call_id(Pattern::exact(wanted)).into())?.records;
+    let prefix = beginning(wanted);
+    if !exact.is_empty() || prefix.is_empty() {
+        return Ok(exact);
+    }
+    let filter = Filter::call_id(Pattern::prefix(prefix));
+    let calls = store.calls(&Query { filter: filter.clone(), limit: MOST })?.records;
+    let mut call_ids: Vec<&str> = calls.iter().map(|call| &*call.call_id).collect();
+    call_ids.sort_unstable();
+    call_ids.dedup();
+    if call_ids.len() > 1 {
+        return Err(NotFound::ambiguous(wanted, &calls).into());
+    }
+    Ok(if calls.len() < MOST { calls } else { store.calls(&filter.into())?.records })
+}
+
+/// A Call-ID, or what is left of it where a table has shortened it.
+pub fn beginning(wanted: &str) -> &str {
+    wanted.strip_suffix('…').unwrap_or(wanted)
 }
 
 /// A call with its streams.
@@ -58,6 +99,9 @@ pub struct FoundCall {
 ///
 /// With `SIP` it also passes each message with exactly that Call-ID to a callback.
 pub struct Finder<'a, const SIP: bool> {
+    /// As it was given.
+    given: &'a str,
+    /// Without the `…` of a table.
     wanted: &'a str,
     id: Option<Id>,
     total: u64,
@@ -73,7 +117,8 @@ impl<'a, const SIP: bool> Finder<'a, SIP> {
     /// Creates a search for `wanted`; `messages` is called with each message of that Call-ID.
     pub fn new(wanted: &'a str, messages: &'a mut dyn FnMut(&SipSeen<'_>)) -> Self {
         Self {
-            wanted,
+            given: wanted,
+            wanted: beginning(wanted),
             id: wanted.parse().ok(),
             total: 0,
             exact: Vec::new(),
@@ -97,19 +142,21 @@ impl<'a, const SIP: bool> Finder<'a, SIP> {
         if self.alike.len() == 1 && !self.more_alike {
             return Ok(self.alike.into_values().next().unwrap_or_default());
         }
-        let alike: Vec<String> = self.alike.into_keys().collect();
+        let alike = self.alike.values().flatten().map(|found| candidate(&found.call)).take(LISTED);
+        let alike: Vec<String> = alike.collect();
         let near = self.near.into_iter().map(|(_, call_id)| call_id).collect();
         Err(NotFound {
-            wanted: self.wanted.to_string(),
+            wanted: self.given.to_string(),
             total: self.total,
             alike,
             more_alike: self.more_alike,
             near,
+            again: false,
         })
     }
 
     fn add_alike(&mut self, found: FoundCall) {
-        if self.alike.len() == ALIKE && !self.alike.contains_key(&found.call.call_id) {
+        if self.alike.len() == LISTED && !self.alike.contains_key(&found.call.call_id) {
             self.more_alike = true;
             return;
         }
@@ -150,7 +197,7 @@ impl<const SIP: bool> Sink for Finder<'_, SIP> {
         self.total += 1;
         self.add_near(&call.call_id);
         let found = FoundCall { call, streams };
-        if found.call.call_id == self.wanted {
+        if [self.given, self.wanted].contains(&&*found.call.call_id) {
             self.exact.push(found);
         } else if Some(found.call.id) == self.id {
             self.by_id = Some(found);
@@ -238,34 +285,66 @@ impl SelectedCalls {
 pub struct NotFound {
     wanted: String,
     total: u64,
+    /// Candidates, a line each.
     alike: Vec<String>,
     more_alike: bool,
     near: Vec<String>,
+    /// They have the same Call-ID.
+    again: bool,
+}
+
+impl NotFound {
+    /// Calls whose Call-IDs begin with what was wanted.
+    pub fn ambiguous(wanted: &str, calls: &[Call]) -> Self {
+        Self {
+            wanted: wanted.to_owned(),
+            total: calls.len() as u64,
+            alike: calls.iter().take(LISTED).map(candidate).collect(),
+            more_alike: calls.len() > LISTED,
+            near: Vec::new(),
+            again: false,
+        }
+    }
+
+    /// Calls that all have the Call-ID.
+    fn again(wanted: &str, calls: &[Call]) -> Self {
+        Self { again: true, ..Self::ambiguous(wanted, calls) }
+    }
+}
+
+/// A call in a line: the id of its record, time, parties, Call-ID.
+pub fn candidate(call: &Call) -> String {
+    let known = |party: Option<&str>| {
+        party.map_or("-".to_owned(), |party| shown(&cut(party, MOST_SHOWN)).into_owned())
+    };
+    let from = known(party(call.from_user.as_deref(), call.from_host.as_deref()));
+    let to = known(party(call.to_user.as_deref(), call.to_host.as_deref()));
+    let start = call.start().map_or("time unknown".to_owned(), time::full);
+    let call_id = shown(&cut(&call.call_id, 2 * MOST_SHOWN)).into_owned();
+    format!("{start} UTC  {from} -> {to}  {call_id}  (record {})", call.id)
 }
 
 impl fmt::Display for NotFound {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let list = |calls: &[String]| {
-            calls.iter().map(|call_id| format!("`{}`", shown(call_id))).collect::<Vec<_>>().join(", ")
-        };
         let wanted = shown(&self.wanted);
         if !self.alike.is_empty() {
-            let more = if self.more_alike { " and more" } else { "" };
-            return write!(
-                f,
-                "several calls begin with `{wanted}`: {}{more}; give more of the Call-ID",
-                list(&self.alike)
-            );
+            match self.again {
+                true => write!(f, "several calls have the Call-ID `{wanted}`: give the id of a record")?,
+                false => write!(f, "several calls begin with `{wanted}`: give more of the Call-ID")?,
+            }
+            self.alike.iter().try_for_each(|line| write!(f, "\n  {line}"))?;
+            return if self.more_alike { write!(f, "\n  and more") } else { Ok(()) };
         }
         let total = match self.total {
             0 => "there is no call in the input".to_string(),
             total => format!("the input has {}", counted(total, "call")),
         };
         write!(f, "no call has the Call-ID `{wanted}`; {total}")?;
-        match (&self.near[..], self.total) {
+        let near: Vec<_> = self.near.iter().map(|call_id| format!("`{}`", shown(call_id))).collect();
+        match (&near[..], self.total) {
             ([], 0) => Ok(()),
             ([], _) => write!(f, ": `ringtap analyze` lists them"),
-            (near, _) => write!(f, ", the nearest: {}", list(near)),
+            (near, _) => write!(f, ", the nearest: {}", near.join(", ")),
         }
     }
 }
@@ -299,12 +378,24 @@ mod tests {
     }
 
     #[test]
+    fn what_a_table_has_shortened_is_found() {
+        assert_eq!(find("abcd…", &["abc@x", "abcd@x"]).unwrap(), ["abcd@x"]);
+        assert_eq!(find("abc@x…", &["abc@x", "abc@xyz"]).unwrap(), ["abc@x"]);
+        assert_eq!(find("ab…", &["ab…", "abc@x"]).unwrap(), ["ab…"], "a Call-ID may end so");
+    }
+
+    #[test]
     fn an_ambiguous_beginning_lists_the_calls() {
-        let error = find("abc", &["abc@x", "abcd@x"]).unwrap_err();
-        assert_eq!(error, "several calls begin with `abc`: `abc@x`, `abcd@x`; give more of the Call-ID");
+        let error = find("abc…", &["abc@x", "abcd@x"]).unwrap_err();
+        let lines: Vec<&str> = error.lines().collect();
+        assert_eq!(lines[0], "several calls begin with `abc…`: give more of the Call-ID");
+        let parties = "2026-11-21 02:00:00.000 UTC  +420221111111 -> +420602222222";
+        assert_eq!(lines[1], format!("  {parties}  abc@x  (record {})", "00".repeat(16)));
+        assert_eq!((lines[2].contains("abcd@x"), lines.len()), (true, 3));
         let many: Vec<String> = (0..20).map(|n| format!("a{n:02}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        assert!(find("a", &many).unwrap_err().contains("`a07` and more"));
+        let error = find("a", &many).unwrap_err();
+        assert_eq!((error.lines().count(), error.lines().last()), (12, Some("  and more")));
     }
 
     #[test]

@@ -19,6 +19,7 @@
 //! | [`address`], [`network`] | [`Endpoint`], [`Network`] |
 //! | [`id`] | [`Id`], the 128-bit name of a record |
 //! | [`frame`] | [`Frame`], one captured packet, and [`LinkType`] |
+//! | [`filter`] | [`Filter`]: conditions on records |
 //! | [`record`] | [`Record`]: what is known of a record's fields |
 //! | `definition` | macros that define each field once |
 //! | [`note`], [`direction`] | [`Note`], what an engineer would remark, and [`Direction`] |
@@ -29,6 +30,7 @@ pub mod address;
 pub mod call;
 mod definition;
 pub mod direction;
+pub mod filter;
 pub mod frame;
 pub mod id;
 pub mod message;
@@ -42,6 +44,7 @@ pub mod units;
 pub use address::Endpoint;
 pub use call::{Call, CallState, Dtmf, DtmfSource, Party, Protocol, Recorded, Transport};
 pub use direction::Direction;
+pub use filter::{Condition, Filter};
 pub use frame::{Frame, LinkType};
 pub use id::Id;
 pub use message::Message;

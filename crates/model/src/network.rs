@@ -43,6 +43,22 @@ impl Network {
     }
 }
 
+impl Network {
+    /// What the text of every [`Endpoint`](crate::Endpoint) in it begins with.
+    pub fn text_prefix(&self) -> String {
+        match self.address {
+            IpAddr::V4(address) if self.bits == 32 => format!("{address}:"),
+            IpAddr::V4(address) => {
+                let whole = usize::from(self.bits / 8);
+                address.octets().iter().take(whole).map(|octet| format!("{octet}.")).collect()
+            }
+            IpAddr::V6(address) if self.bits == 128 => format!("[{address}]:"),
+            // Zeros are left out at any place.
+            IpAddr::V6(_) => "[".to_owned(),
+        }
+    }
+}
+
 impl fmt::Display for Network {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.address, self.bits)
@@ -68,6 +84,22 @@ impl FromStr for Network {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn endpoints_begin_with_the_text_of_their_network() {
+        let addresses = ["10.1.2.3", "10.1.20.3", "10.129.2.3", "2001:db8::1", "::1"];
+        let networks = ["10.1.2.3", "10.1.2.9/16", "10.0.0.0/9", "0.0.0.0/0", "2001:db8::1", "2001:db8::/32"];
+        for network in networks {
+            let network: Network = network.parse().unwrap();
+            for address in addresses.map(|address| address.parse().unwrap()) {
+                let endpoint = crate::Endpoint::new(address, 5060).to_string();
+                let begins = endpoint.starts_with(&network.text_prefix());
+                assert!(begins || !network.holds(address), "{endpoint} in {network}");
+            }
+        }
+        assert_eq!("10.1.2.3".parse::<Network>().unwrap().text_prefix(), "10.1.2.3:");
+        assert_eq!("10.1.2.3/23".parse::<Network>().unwrap().text_prefix(), "10.1.");
+    }
 
     #[test]
     fn an_address_is_held_by_its_networks() {

@@ -286,6 +286,19 @@ impl Stream {
         }
     }
 
+    /// Lost packets in percent of the expected packets.
+    pub fn loss_pct(&self) -> f64 {
+        match self.unique.saturating_add(self.lost) {
+            0 => 0.0,
+            expected => self.lost as f64 * 100.0 / expected as f64,
+        }
+    }
+
+    /// From its first packet to its last, in milliseconds.
+    pub fn duration_ms(&self) -> f64 {
+        self.last.micros().saturating_sub(self.first.micros()) as f64 / 1e3
+    }
+
     /// Whether its packets were measured: each has a size.
     pub fn is_measured(&self) -> bool {
         self.size_max > 0

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use ringtap_model::{Call, CallState, Nanos, Stream};
+use ringtap_model::filter::Pattern;
+use ringtap_model::{Call, CallState, Filter, Nanos, Stream};
 use ringtap_spool::{HeldRange, Hold, Holds, of_call, of_stream};
-use ringtap_store::{Query, Reader};
+use ringtap_store::Reader;
 
 /// Puts a call on hold: first its record, then its packets, since a hold without its record is useless.
 pub fn place(
@@ -47,8 +48,8 @@ pub fn complete(store_dir: &Path, spool: &Path) -> anyhow::Result<Vec<Hold>> {
             store = Some(Reader::open(store_dir)?);
         }
         let Some(store) = &store else { break };
-        let query = Query { call_id: Some(hold.call_id.clone()), ..Query::default() };
-        let calls = store.calls(&query)?.calls;
+        let query = Filter::call_id(Pattern::exact(&hold.call_id)).into();
+        let calls = store.calls(&query)?.records;
         let by = By { case: &hold.case, since: Nanos(hold.since), product: hold.product };
         let mut last = None;
         for call in calls.iter().filter(|call| was_under_way(call, at)) {
@@ -82,17 +83,6 @@ fn is_held(holds: &Holds, call: &Call, pending: &Hold) -> bool {
 /// Whether the record's call was in progress at that time: its Call-ID may have been used before.
 fn was_under_way(call: &Call, at: Nanos) -> bool {
     call.start().unwrap_or_default() <= at + BEFORE && call.end.is_none_or(|end| end + AFTER >= at)
-}
-
-/// Calls with that Call-ID or id: several calls may have the same Call-ID.
-pub fn named(store: &Reader, call: &str) -> anyhow::Result<Vec<Call>> {
-    if let Ok(id) = call.parse()
-        && let Some(call) = store.call(&id)?
-    {
-        return Ok(vec![call]);
-    }
-    let query = Query { call_id: Some(call.to_owned()), ..Query::default() };
-    Ok(store.calls(&query)?.calls)
 }
 
 /// The hold of a call.

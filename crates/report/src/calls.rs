@@ -22,12 +22,12 @@ const COLUMNS: &[Column] = &[
     Column::figure("JITTER", 8),
     Column::figure("MOS", 0),
     Column::figure("10 S", 4),
-    Column::text("NOTE", 20, 7, 6),
+    Column::text("NOTE", 12, 7, 0),
     Column::text("CALL-ID", 14, 8, 0),
 ];
 
-/// Indices of the columns of the worst stream.
-const STREAM: std::ops::Range<usize> = 7..11;
+/// Index of the column of notes.
+const NOTE: usize = 13;
 
 /// What a table is sorted by: the beginning, or what is worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,6 +45,35 @@ pub enum Sort {
     Pdd,
     /// Longest call first.
     Length,
+}
+
+impl Sort {
+    /// Each of them.
+    pub const ALL: [Self; 6] = [Self::Time, Self::Mos, Self::Loss, Self::Jitter, Self::Pdd, Self::Length];
+
+    /// Its name on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Time => "time",
+            Self::Mos => "mos",
+            Self::Loss => "loss",
+            Self::Jitter => "jitter",
+            Self::Pdd => "pdd",
+            Self::Length => "length",
+        }
+    }
+
+    /// What comes first.
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Time => "Beginning",
+            Self::Mos => "MOS, lowest first",
+            Self::Loss => "Lost packets, most first",
+            Self::Jitter => "Jitter, highest first",
+            Self::Pdd => "Post-dial delay, longest first",
+            Self::Length => "Time from answer to release, longest first",
+        }
+    }
 }
 
 /// The order of a table and how much of it is shown.
@@ -181,10 +210,7 @@ pub fn worst<'a>(streams: impl Iterator<Item = &'a Stream>) -> Option<&'a Stream
 
 /// Lost packets in percent of the expected packets.
 pub fn loss_pct(stream: &Stream) -> f64 {
-    match stream.unique.saturating_add(stream.lost) {
-        0 => 0.0,
-        expected => stream.lost as f64 * 100.0 / expected as f64,
-    }
+    stream.loss_pct()
 }
 
 /// Loss stands out from 1 % on: there G.711 without concealment falls to an R of 75, "some users
@@ -230,29 +256,8 @@ pub fn arrow(direction: Direction) -> &'static str {
 /// Writes the table; the date stands above where it is the same for all.
 pub fn write(
     out: &mut dyn Write,
-    rows: Vec<Row>,
-    order: Order,
-    width: usize,
-    colour: bool,
-) -> io::Result<()> {
-    written(out, rows, (true, order), width, colour)
-}
-
-/// The same without the columns of streams.
-pub fn write_stored(
-    out: &mut dyn Write,
-    rows: Vec<Row>,
-    order: Order,
-    width: usize,
-    colour: bool,
-) -> io::Result<()> {
-    written(out, rows, (false, order), width, colour)
-}
-
-fn written(
-    out: &mut dyn Write,
     mut rows: Vec<Row>,
-    (streams, order): (bool, Order),
+    order: Order,
     width: usize,
     colour: bool,
 ) -> io::Result<()> {
@@ -263,16 +268,19 @@ fn written(
         writeln!(out, "{}", Style::Dim.paint(&format!("{day} (UTC)"), colour))?;
     }
     let dated = day.is_none();
-    if streams {
-        return table::write(out, COLUMNS, rows.iter().map(|row| row.cells(dated)), width, colour);
-    }
+    // Without a note, the column has nothing to say and leaves its room to others.
+    let noted = rows.iter().any(|row| !row.notes.is_empty());
     let mut columns = COLUMNS.to_vec();
-    columns.drain(STREAM);
     let cells = rows.iter().map(|row| {
         let mut cells = row.cells(dated);
-        cells.drain(STREAM);
+        if !noted {
+            cells.remove(NOTE);
+        }
         cells
     });
+    if !noted {
+        columns.remove(NOTE);
+    }
     table::write(out, &columns, cells, width, colour)
 }
 
@@ -313,25 +321,6 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_has_the_same_columns_but_the_streams() {
-        let mut out = Vec::new();
-        let stored = Row::new(&samples::call(), std::iter::empty());
-        write_stored(&mut out, vec![stored], Order::default(), 120, false).unwrap();
-        let stored = String::from_utf8(out).unwrap();
-        let mut out = Vec::new();
-        write(&mut out, vec![Row::new(&samples::call(), std::iter::empty())], Order::default(), 200, false)
-            .unwrap();
-        let fresh = String::from_utf8(out).unwrap();
-        let words = |line: &str| line.split_whitespace().map(str::to_string).collect::<Vec<_>>();
-        assert!(!stored.contains("CODEC") && !stored.contains("JITTER"), "{stored}");
-        let of_streams = |word: &String| !["-", "WORST", "CODEC", "LOSS", "JITTER"].contains(&word.as_str());
-        for (stored, fresh) in stored.lines().zip(fresh.lines()) {
-            let fresh: Vec<_> = words(fresh).into_iter().filter(of_streams).collect();
-            assert_eq!(words(stored), fresh);
-        }
-    }
-
-    #[test]
     fn the_worst_stream_is_told() {
         let unknown = Stream { mos: None, lost: 0, ..samples::stream() };
         let lossy = Stream { mos: None, lost: 500, ..samples::stream() };
@@ -365,9 +354,22 @@ mod tests {
         let noted = Call { notes, ..samples::call() };
         let mut out = Vec::new();
         let row = Row::new(&noted, std::iter::empty());
-        write_stored(&mut out, vec![row], Order::default(), 200, false).unwrap();
+        write(&mut out, vec![row], Order::default(), 200, false).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.contains("NOTE") && text.contains("fax,one_way "), "{text}");
+        assert_eq!(COLUMNS[NOTE].title, "NOTE");
+    }
+
+    /// On a narrow terminal, what is wrong with a call matters more than its codec.
+    #[test]
+    fn notes_stay_on_a_narrow_terminal() {
+        let noted = Call { notes: vec![Note::new(NoteCode::OneWay, "x".into())], ..samples::call() };
+        let mut out = Vec::new();
+        let row = Row::new(&noted, [samples::stream()].iter());
+        write(&mut out, vec![row], Order::default(), 80, false).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("one_way") && text.contains("4.20") && !text.contains("10 S"), "{text}");
+        assert!(!table(200).contains("NOTE"), "nothing is remarked");
     }
 
     #[test]

@@ -89,13 +89,13 @@ Examples:
   ringtap analyze --format jsonl monday-*.pcap.gz | jq 'select(.mos < 3.6)'
   ringtap call 4f2a19 trunk.pcap
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap --wav call.wav
-  ringtap calls --store /var/lib/ringtap/records --number '+4202*' --since '2026-11-21 02:00'
+  ringtap calls --store /var/lib/ringtap/records --number '*0138' --since '2026-11-21 02:00'
   ringtap generate --out demo.pcap --truth demo.jsonl
   ringtap run -c /etc/ringtap/ringtap.toml
   ringtap verify /var/lib/ringtap/spool --key /etc/ringtap/sign.pub
   ringtap mos --codec G729 --loss 2 --delay-ms 150
   ringtap live -i ens1f0
-  ringtap doctor -i ens1f0 --store /var/lib/ringtap
+  ringtap doctor -i ens1f0 --store /var/lib/ringtap/records
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";
 

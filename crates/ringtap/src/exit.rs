@@ -2,6 +2,8 @@
 
 use std::{fmt, io};
 
+use ringtap_export::find::NotFound;
+
 use crate::screen::Screen;
 
 /// The exit status of the program.
@@ -30,6 +32,11 @@ impl Exit {
         if error.is::<Interrupted>() {
             screen.remark(error);
             return Self::Interrupted;
+        }
+        if let Some(not_found) = error.downcast_ref::<NotFound>() {
+            // Its lines are candidates.
+            screen.explain(&not_found.to_string());
+            return Self::Failed;
         }
         if error.is::<Misuse>() {
             screen.remark(error);

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input` | captures to read, in one thread or several |
-//! | `filter`, `search` | filters that select calls; searches in a database |
+//! | `filter`, `order` | filters that select records; the order of a table |
 //! | `files`, `sound` | the files of a call: packets, pages, sound |
 //! | `anonymous` | the options of anonymisation |
 //! | `distant` | the bucket with older segments of a spool |
@@ -30,7 +30,6 @@ mod keys;
 mod order;
 mod page;
 mod screen;
-mod search;
 mod send;
 mod sound;
 mod write;

@@ -1,6 +1,7 @@
 //! Which calls a table shows, and in which order.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ringtap_report::calls::{Order, Sort};
 
 use crate::exit::Misuse;
@@ -11,27 +12,17 @@ use crate::page::Format;
 #[command(next_help_heading = "Order of the table of calls")]
 pub(crate) struct OrderArgs {
     /// Sort the table: by time, or with the worst first
-    #[arg(long, value_name = "FIELD", value_enum)]
-    sort: Option<Field>,
+    #[arg(long, value_name = "FIELD", value_parser = sorts())]
+    sort: Option<Sort>,
     /// Show the first N calls of the table alone
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     top: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Field {
-    /// Beginning
-    Time,
-    /// MOS, lowest first
-    Mos,
-    /// Lost packets, most first
-    Loss,
-    /// Jitter, highest first
-    Jitter,
-    /// Post-dial delay, longest first
-    Pdd,
-    /// Time from answer to release, longest first
-    Length,
+fn sorts() -> impl TypedValueParser<Value = Sort> {
+    let value = |sort: &Sort| PossibleValue::new(sort.name()).help(sort.about());
+    PossibleValuesParser::new(Sort::ALL.iter().map(value))
+        .map(|name| Sort::ALL.into_iter().find(|sort| sort.name() == name).unwrap_or_default())
 }
 
 impl OrderArgs {
@@ -40,14 +31,7 @@ impl OrderArgs {
         if format != Format::Table && (self.sort.is_some() || self.top.is_some()) {
             return Err(Misuse("`--sort` and `--top` order the table alone: leave out `--format`".into()));
         }
-        let sort = match self.sort.unwrap_or(Field::Time) {
-            Field::Time => Sort::Time,
-            Field::Mos => Sort::Mos,
-            Field::Loss => Sort::Loss,
-            Field::Jitter => Sort::Jitter,
-            Field::Pdd => Sort::Pdd,
-            Field::Length => Sort::Length,
-        };
-        Ok(Order { sort, top: self.top.map(|top| usize::try_from(top).unwrap_or(usize::MAX)) })
+        let top = self.top.map(|top| usize::try_from(top).unwrap_or(usize::MAX));
+        Ok(Order { sort: self.sort.unwrap_or_default(), top })
     }
 }

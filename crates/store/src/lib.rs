@@ -8,7 +8,8 @@
 //! and a power cut, and a search that failed or was cut short says so: it never looks like "no calls".
 //!
 //! ```
-//! use ringtap_store::{ImportWriter, Query, Reader};
+//! use ringtap_model::{Condition, Filter};
+//! use ringtap_store::{ImportWriter, Reader};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let dir = tempfile::tempdir()?;
@@ -18,9 +19,9 @@
 //! let written = writer.close()?;
 //! assert_eq!(written.calls, 0);
 //!
-//! let query = Query { number: Some("+4930*".into()), mos_below: Some(3.5), ..Query::default() };
+//! let filter = Filter(vec![Condition::Number("+4930*".parse()?), Condition::MosBelow(3.5)]);
 //! // Nothing was written, so there is no day to search: an error, not an empty answer.
-//! assert!(Reader::open(dir.path()).and_then(|reader| reader.calls(&query)).is_err());
+//! assert!(Reader::open(dir.path()).and_then(|reader| reader.calls(&filter.into())).is_err());
 //! # Ok(())
 //! # }
 //! ```
@@ -48,7 +49,7 @@
 //! | `directory` | names that survive a power cut |
 //! | `state` | [`Counts`], and what the threads of a writer share |
 //! | [`query`] | [`Query`] |
-//! | [`reader`] | [`Reader`], [`FoundCalls`] |
+//! | [`reader`] | [`Reader`], [`Found`] |
 #![forbid(unsafe_code)]
 
 pub mod day;
@@ -74,7 +75,7 @@ pub use holds::{hold, release};
 pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
 pub use query::Query;
-pub use reader::{FoundCalls, Reader};
+pub use reader::{Found, Reader};
 pub use settings::StoreSettings;
 pub use state::Counts;
 pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreWriter};

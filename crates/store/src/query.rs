@@ -1,64 +1,94 @@
-//! What to search for, and the SQL that finds it.
+//! What to search for, and the SQL that leaves out what cannot match.
+//!
+//! The rows that are left are compared with the filter itself, as records of a capture are: the SQL may find
+//! too much, never too little.
 
-use ringtap_model::{CallState, Nanos, NoteCode};
+use ringtap_model::filter::{CodeRange, Condition, NumberPattern, Pattern, SEPARATORS};
+use ringtap_model::{Filter, Nanos, Network, NoteCode};
 use rusqlite::types::Value;
 
 use crate::Day;
 
-/// Conditions on calls; all that are set must hold. The default finds every call.
-///
-/// Numbers and users are compared exactly, letter case included; one that ends in `*` finds all that begin
-/// so.
+/// What to search for. The default finds everything.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
-    /// Calling party: user of From, or asserted identity.
-    pub from: Option<String>,
-    /// Called party: user of To, user of the Request-URI, or a number that the call was routed on to.
-    pub to: Option<String>,
-    /// Either of them.
-    pub number: Option<String>,
-    /// Call-ID.
-    pub call_id: Option<String>,
-    /// Where the call stands.
-    pub state: Option<CallState>,
-    /// Calls that began then or later.
-    pub since: Option<Nanos>,
-    /// Calls that began before.
-    pub until: Option<Nanos>,
-    /// Calls with a MOS, and a lower one than this.
-    pub mos_below: Option<f64>,
-    /// Calls with a note of one of these codes; empty: with or without notes.
-    pub notes: Vec<NoteCode>,
-    /// At most this many; [`FoundCalls::cut`](crate::FoundCalls::cut) tells whether there were more.
+    /// What records must satisfy.
+    pub filter: Filter,
+    /// At most this many, the earliest; [`Found::cut`](crate::Found::cut) tells whether there were more.
     pub limit: usize,
 }
 
 impl Default for Query {
     fn default() -> Self {
-        Self {
-            from: None,
-            to: None,
-            number: None,
-            call_id: None,
-            state: None,
-            since: None,
-            until: None,
-            mos_below: None,
-            notes: Vec::new(),
-            limit: usize::MAX,
+        Filter::default().into()
+    }
+}
+
+impl From<Filter> for Query {
+    fn from(filter: Filter) -> Self {
+        Self { filter, limit: usize::MAX }
+    }
+}
+
+impl Query {
+    /// Whether records of that day can be among those searched.
+    pub(crate) fn covers(&self, day: Day) -> bool {
+        self.filter.0.iter().all(|condition| match condition {
+            Condition::Since(since) => day.end() > *since,
+            Condition::Until(until) => day.start() < *until,
+            _ => true,
+        })
+    }
+
+    /// A condition that all calls satisfy that the filter selects, and its values. Every value is bound, none
+    /// is spliced into the text.
+    pub(crate) fn of_calls(&self) -> (String, Vec<Value>) {
+        let mut sql = Sql::default();
+        self.filter.0.iter().for_each(|condition| sql.call(condition));
+        sql.finish()
+    }
+
+    /// The same of streams that need no call.
+    pub(crate) fn of_streams(&self) -> (String, Vec<Value>) {
+        let mut sql = Sql::default();
+        for condition in &self.filter.0 {
+            match condition {
+                Condition::CallId(pattern) => sql.matches("call_id", pattern),
+                Condition::Since(since) => sql.compare("first_us >=", micros(*since)),
+                Condition::Until(until) => sql.compare("first_us <", micros(*until)),
+                Condition::MosBelow(limit) => sql.compare("mos <", Value::Real(*limit)),
+                Condition::LossAbove(limit) if *limit >= 0.0 => sql.all.push("lost > 0".into()),
+                Condition::Ip(networks) => {
+                    let any = sql.hosts(networks);
+                    sql.all.push(any);
+                }
+                _ => {}
+            }
         }
+        sql.finish()
+    }
+
+    /// The same of registrations and messages: `time` is the column of their beginning.
+    pub(crate) fn of_others(&self, time: &str) -> (String, Vec<Value>) {
+        let mut sql = Sql::default();
+        for condition in &self.filter.0 {
+            match condition {
+                Condition::Since(since) => sql.compare(&format!("{time} >="), micros(*since)),
+                Condition::Until(until) => sql.compare(&format!("{time} <"), micros(*until)),
+                Condition::Code(codes) => sql.codes("code", codes),
+                Condition::Ip(networks) => {
+                    let any = sql.hosts(networks);
+                    sql.all.push(any);
+                }
+                _ => {}
+            }
+        }
+        sql.finish()
     }
 }
 
 const CALLING: &[Party] = &[Party::Column("from_user"), Party::Column("asserted_identity")];
 const CALLED: &[Party] = &[Party::Column("to_user"), Party::Column("ruri_user"), Party::Diversion];
-const EITHER: &[Party] = &[
-    Party::Column("from_user"),
-    Party::Column("asserted_identity"),
-    Party::Column("to_user"),
-    Party::Column("ruri_user"),
-    Party::Diversion,
-];
 
 /// Where a number may stand.
 #[derive(Clone, Copy)]
@@ -67,64 +97,60 @@ enum Party {
     Diversion,
 }
 
-impl Query {
-    /// Whether calls of that day can be among those searched.
-    pub(crate) fn covers(&self, day: Day) -> bool {
-        self.since.is_none_or(|since| day.end() > since) && self.until.is_none_or(|until| day.start() < until)
-    }
-
-    /// The condition and its values. Every value is bound, none is spliced into the text.
-    pub(crate) fn condition(&self) -> (String, Vec<Value>) {
-        let mut condition = Condition::default();
-        for (pattern, parties) in [(&self.from, CALLING), (&self.to, CALLED), (&self.number, EITHER)] {
-            if let Some(pattern) = pattern {
-                let any: Vec<_> = parties.iter().map(|&party| condition.party(party, pattern)).collect();
-                condition.all.push(format!("({})", any.join(" OR ")));
-            }
-        }
-        if let Some(call_id) = &self.call_id {
-            condition.compare("call_id =", Value::Text(call_id.clone()));
-        }
-        if let Some(state) = self.state {
-            condition.compare("state =", Value::Text(state.name().into()));
-        }
-        if let Some(since) = self.since {
-            condition.compare("start_us >=", micros(since));
-        }
-        if let Some(until) = self.until {
-            condition.compare("start_us <", micros(until));
-        }
-        if let Some(mos) = self.mos_below {
-            condition.compare("mos <", Value::Real(mos));
-        }
-        if !self.notes.is_empty() {
-            let codes: Vec<_> =
-                self.notes.iter().map(|code| condition.bind(Value::Text(code.name().into()))).collect();
-            let codes = codes.join(", ");
-            // Qualified: `json_each` has a column `json` of its own.
-            condition.all.push(format!(
-                "EXISTS (SELECT 1 FROM json_each(calls.json, '$.notes') AS note \
-                 WHERE note.value ->> 'code' IN ({codes}))"
-            ));
-        }
-        let all = if condition.all.is_empty() { "1".into() } else { condition.all.join(" AND ") };
-        (all, condition.values)
-    }
-}
-
-/// A moment as the columns hold it: rounded up, so that a call in the same microsecond as `since` but before
-/// it is not found, and one as `until` but before it is.
+/// A moment as the columns hold it: rounded up, as a filter compares it.
 fn micros(time: Nanos) -> Value {
     Value::Integer(i64::try_from(time.0.div_ceil(1_000)).unwrap_or(i64::MAX))
 }
 
 #[derive(Default)]
-struct Condition {
+struct Sql {
     all: Vec<String>,
     values: Vec<Value>,
 }
 
-impl Condition {
+impl Sql {
+    fn finish(self) -> (String, Vec<Value>) {
+        (if self.all.is_empty() { "1".into() } else { self.all.join(" AND ") }, self.values)
+    }
+
+    fn call(&mut self, condition: &Condition) {
+        match condition {
+            Condition::From(pattern) => self.number(CALLING, pattern),
+            Condition::To(pattern) => self.number(CALLED, pattern),
+            Condition::Number(pattern) => self.number(&[CALLING, CALLED].concat(), pattern),
+            Condition::CallId(pattern) => self.matches("call_id", pattern),
+            Condition::State(states) => {
+                let names = states.iter().map(|state| state.name());
+                let names = self.list(names);
+                self.all.push(format!("state IN ({names})"));
+            }
+            Condition::Code(codes) => self.codes("final_code", codes),
+            Condition::Since(since) => self.compare("start_us >=", micros(*since)),
+            Condition::Until(until) => self.compare("start_us <", micros(*until)),
+            Condition::MosBelow(limit) => self.compare("mos <", Value::Real(*limit)),
+            Condition::LossAbove(limit) if *limit >= 0.0 => self.stream("stream.lost > 0"),
+            Condition::LossAbove(_) | Condition::Codec(_) => self.stream("1"),
+            Condition::Duration(range) => {
+                if let Some((from, _)) = range.from {
+                    self.compare("duration_ms >=", Value::Real(from));
+                }
+                if let Some((to, _)) = range.to {
+                    self.compare("duration_ms <=", Value::Real(to));
+                }
+            }
+            Condition::Ip(networks) => {
+                let own = self.hosts(networks);
+                let streams = with_stream(&self.hosts(networks));
+                self.all.push(format!("({own} OR {streams})"));
+            }
+            Condition::UserAgent(_) => {
+                self.all.push("(user_agent_caller IS NOT NULL OR user_agent_callee IS NOT NULL)".into());
+            }
+            Condition::Note(codes) => self.notes(codes),
+            Condition::Problems => self.notes(NoteCode::ALL),
+        }
+    }
+
     fn compare(&mut self, left: &str, right: Value) {
         let place = self.bind(right);
         self.all.push(format!("{left} {place}"));
@@ -135,29 +161,131 @@ impl Condition {
         format!("?{}", self.values.len())
     }
 
-    fn party(&mut self, party: Party, pattern: &str) -> String {
-        match party {
-            Party::Column(column) => self.matches(column, pattern),
-            Party::Diversion => {
-                let number = self.matches("number", pattern);
-                format!("id IN (SELECT call FROM diversions WHERE {number})")
-            }
-        }
+    fn text(&mut self, text: &str) -> String {
+        self.bind(Value::Text(text.into()))
     }
 
-    /// A range rather than LIKE for what begins so: it uses the index, and knows no wildcards but the one.
-    fn matches(&mut self, column: &str, pattern: &str) -> String {
-        match pattern.strip_suffix('*') {
-            None => format!("{column} = {}", self.bind(Value::Text(pattern.into()))),
-            Some("") => format!("{column} IS NOT NULL"),
-            Some(prefix) => {
-                let low = self.bind(Value::Text(prefix.into()));
-                // The last code point sorts behind everything that may follow the prefix.
-                let high = self.bind(Value::Text(format!("{prefix}\u{10FFFF}")));
-                format!("({column} >= {low} AND {column} < {high})")
+    fn list<'a>(&mut self, texts: impl Iterator<Item = &'a str>) -> String {
+        texts.map(|text| self.text(text)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn notes(&mut self, codes: &[NoteCode]) {
+        let codes = self.list(codes.iter().map(|code| code.name()));
+        // Qualified: `json_each` has a column `json` of its own.
+        self.all.push(format!(
+            "EXISTS (SELECT 1 FROM json_each(calls.json, '$.notes') AS note \
+             WHERE note.value ->> 'code' IN ({codes}))"
+        ));
+    }
+
+    fn codes(&mut self, column: &str, codes: &[CodeRange]) {
+        let any: Vec<_> = codes
+            .iter()
+            .map(|range| format!("{column} BETWEEN {} AND {}", range.first, range.last))
+            .collect();
+        self.all.push(format!("({})", any.join(" OR ")));
+    }
+
+    fn stream(&mut self, condition: &str) {
+        self.all.push(with_stream(condition));
+    }
+
+    /// `src` or `dst` in one of the networks. A column holds `ip:port` or `[ip]:port` as text, so a network
+    /// that is not a single address is searched by the octets of which it has all bits.
+    fn hosts(&mut self, networks: &[Network]) -> String {
+        let mut any = Vec::new();
+        for network in networks {
+            let head = network.text_prefix();
+            for column in ["src", "dst"] {
+                any.push(self.begins(column, &head));
             }
         }
+        format!("({})", any.join(" OR "))
     }
+
+    /// A column that matches a pattern, by its text before the first `*`.
+    fn matches(&mut self, column: &str, pattern: &Pattern) {
+        let condition = match pattern.is_exact() {
+            true => format!("{column} = {}", self.text(pattern.head())),
+            false => self.begins(column, pattern.head()),
+        };
+        self.all.push(condition);
+    }
+
+    /// A range rather than LIKE: it uses the index, and has no wildcards.
+    fn begins(&mut self, column: &str, head: &str) -> String {
+        if head.is_empty() {
+            return format!("{column} IS NOT NULL");
+        }
+        let low = self.text(head);
+        // The last code point sorts behind everything that may follow.
+        let high = self.text(&format!("{head}\u{10FFFF}"));
+        format!("({column} >= {low} AND {column} < {high})")
+    }
+
+    /// Rows by the numbers in them. One statement for each way to write a number, so that each uses its
+    /// index: with OR, SQLite reads the whole table.
+    fn number(&mut self, parties: &[Party], pattern: &NumberPattern) {
+        let rows: Vec<_> = parties.iter().flat_map(|&party| self.rows(party, pattern)).collect();
+        self.all.push(format!("rowid IN ({})", rows.join(" UNION ALL ")));
+    }
+
+    fn rows(&mut self, party: Party, pattern: &NumberPattern) -> Vec<String> {
+        let (column, select) = match party {
+            Party::Column(column) => (column, "SELECT rowid FROM calls WHERE"),
+            Party::Diversion => (
+                "number",
+                "SELECT calls.rowid FROM diversions JOIN calls ON calls.id = diversions.call WHERE",
+            ),
+        };
+        let patterns = [Some(pattern.written()), pattern.digits()].into_iter().flatten();
+        let mut any = Vec::new();
+        if patterns.clone().any(|pattern| pattern.head().is_empty()) {
+            // Without a beginning, an index is read through.
+            for pattern in patterns {
+                let loose = self.text(&loose(pattern));
+                any.push(format!("{column} GLOB {loose}"));
+            }
+        } else {
+            any.push(self.begins(column, pattern.written().head()));
+            if let Some(digits) = pattern.digits() {
+                for prefix in ["", "+", "00", "%2B", "%2b"] {
+                    any.push(self.begins(column, &format!("{prefix}{}", digits.head())));
+                }
+                let separated = self.text(&loose(digits));
+                any.push(format!("{} AND {column} GLOB {separated}", has_separator(column)));
+            }
+        }
+        any.iter().map(|condition| format!("{select} {condition}")).collect()
+    }
+}
+
+/// Calls with a stream like that, and those of which streams lie in the file of another day.
+fn with_stream(condition: &str) -> String {
+    format!(
+        "(EXISTS (SELECT 1 FROM streams AS stream WHERE stream.call = calls.id AND {condition}) \
+         OR json_array_length(calls.json, '$.streams') \
+         > (SELECT count(*) FROM streams WHERE streams.call = calls.id))"
+    )
+}
+
+/// Whether a column has something that separates digits, as in the partial indexes of the schema.
+pub(crate) fn has_separator(column: &str) -> String {
+    let separators: String = SEPARATORS.iter().filter(|c| **c != '-').collect();
+    format!("{column} GLOB '*[-{separators}]*'")
+}
+
+/// A pattern of GLOB for texts that have these characters in this order.
+fn loose(pattern: &Pattern) -> String {
+    let mut loose = String::from("*");
+    for c in pattern.pieces().flat_map(str::chars) {
+        match c {
+            '*' | '?' | '[' => loose.push_str(&format!("[{c}]")),
+            c => loose.push(c),
+        }
+        loose.push('*');
+    }
+    loose
 }
 
 #[cfg(test)]
@@ -166,24 +294,31 @@ mod tests {
 
     #[test]
     fn nothing_asked_finds_all() {
-        assert_eq!(Query::default().condition(), ("1".into(), vec![]));
+        assert_eq!(Query::default().of_calls(), ("1".into(), vec![]));
     }
 
     #[test]
-    fn values_are_bound() {
+    fn values_are_bound() -> Result<(), String> {
         let hostile = "'; DROP TABLE calls; --";
-        let query = Query { number: Some(hostile.into()), call_id: Some(hostile.into()), ..Query::default() };
-        let (condition, values) = query.condition();
-        assert!(!condition.contains("DROP"));
-        assert_eq!(values.len(), 6);
+        let conditions = vec![
+            Condition::Number(hostile.parse()?),
+            Condition::CallId(hostile.parse()?),
+            Condition::Codec(vec![hostile.parse()?]),
+            Condition::UserAgent(hostile.parse()?),
+        ];
+        let (condition, values) = Query::from(Filter(conditions)).of_calls();
+        assert!(!condition.contains("DROP"), "{condition}");
+        assert_eq!(values.len(), 11);
+        Ok(())
     }
 
     #[test]
     fn days() {
         let noon = Nanos::from_secs(1_795_262_400);
         let day = Day::of(noon);
-        assert!(Query { since: Some(noon), until: Some(noon + Nanos(1)), ..Query::default() }.covers(day));
-        assert!(!Query { since: Some(day.end()), ..Query::default() }.covers(day));
-        assert!(!Query { until: Some(day.start()), ..Query::default() }.covers(day));
+        let covers = |conditions: Vec<Condition>| Query::from(Filter(conditions)).covers(day);
+        assert!(covers(vec![Condition::Since(noon), Condition::Until(noon + Nanos(1))]));
+        assert!(!covers(vec![Condition::Since(day.end())]));
+        assert!(!covers(vec![Condition::Until(day.start())]));
     }
 }

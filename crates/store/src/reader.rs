@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ringtap_model::{Call, Id, Stream};
+use ringtap_model::{Call, Id, Message, Registration, Stream};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, params_from_iter};
 
@@ -13,14 +13,31 @@ use crate::record::StoredRecord;
 use crate::{Day, Error, Query, schema};
 
 /// The answer to a [`Query`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FoundCalls {
-    /// Calls in order of their start.
-    pub calls: Vec<Call>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found<R> {
+    /// Records in order of their beginning.
+    pub records: Vec<R>,
     /// There were more than the query's limit.
     pub cut: bool,
     /// Day files that were searched. 0: nothing is stored for the time asked for.
     pub days: usize,
+}
+
+impl<R> Default for Found<R> {
+    fn default() -> Self {
+        Self { records: Vec::new(), cut: false, days: 0 }
+    }
+}
+
+impl<R> Found<R> {
+    /// Adds a record; returns whether there is room for another.
+    fn add(&mut self, record: R, limit: usize) -> bool {
+        self.cut = self.records.len() >= limit;
+        if !self.cut {
+            self.records.push(record);
+        }
+        !self.cut
+    }
 }
 
 /// Searches a directory of day files, also while an [`ImportWriter`](crate::ImportWriter) writes to it.
@@ -51,30 +68,54 @@ impl Reader {
     }
 
     /// Calls that satisfy a query.
-    pub fn calls(&self, query: &Query) -> Result<FoundCalls, Error> {
-        let (condition, values) = query.condition();
-        let sql = format!("SELECT id, json FROM calls WHERE {condition} ORDER BY start_us, id LIMIT ");
-        let mut found = FoundCalls::default();
-        for day in self.searchable()?.into_iter().filter(|&day| query.covers(day)) {
-            found.days += 1;
-            // One more than may be returned: it tells that there were more.
-            let room = query.limit.saturating_sub(found.calls.len()).saturating_add(1);
-            let sql = format!("{sql}{}", i64::try_from(room).unwrap_or(i64::MAX));
-            found.calls.extend(self.select::<Call>(day, &sql, &values)?);
-            if found.calls.len() > query.limit {
-                found.calls.truncate(query.limit);
-                found.cut = true;
-                break;
-            }
+    pub fn calls(&self, query: &Query) -> Result<Found<Call>, Error> {
+        let condition = query.of_calls();
+        let streams = query.filter.needs_streams();
+        self.search(query, "start_us", condition, |day: &DayFile, call: &Call| {
+            let streams = if streams { self.streams_of_call(day, call)? } else { Vec::new() };
+            Ok(query.filter.selects_call(call, &streams))
+        })
+    }
+
+    /// Streams that satisfy a query, in order of their first packet.
+    pub fn streams(&self, query: &Query) -> Result<Found<Stream>, Error> {
+        let of_calls = query.filter.of_calls();
+        if !of_calls.is_set() {
+            let condition = query.of_streams();
+            let selects = |_: &DayFile, stream: &Stream| Ok(query.filter.selects_stream(stream, None));
+            return self.search(query, "first_us", condition, selects);
         }
+        // A call may be of an earlier day than its streams: its time is no condition.
+        let mut found = Found { days: self.searched(query)?.len(), ..Found::default() };
+        for call in self.calls(&of_calls.into())?.records {
+            let streams = self.streams_of(&call.id)?;
+            let selected = |stream: &Stream| query.filter.selects_stream(stream, Some(&call));
+            found.records.extend(streams.into_iter().filter(selected));
+        }
+        found.records.sort_by_key(|stream| (stream.first, stream.id));
+        found.cut = found.records.len() > query.limit;
+        found.records.truncate(query.limit);
         Ok(found)
+    }
+
+    /// Registrations that satisfy a query.
+    pub fn registrations(&self, query: &Query) -> Result<Found<Registration>, Error> {
+        let selects = |_: &DayFile, found: &Registration| Ok(query.filter.selects_registration(found));
+        self.search(query, "first_us", query.of_others("first_us"), selects)
+    }
+
+    /// SIP MESSAGEs that satisfy a query.
+    pub fn messages(&self, query: &Query) -> Result<Found<Message>, Error> {
+        let selects = |_: &DayFile, found: &Message| Ok(query.filter.selects_message(found));
+        self.search(query, "time_us", query.of_others("time_us"), selects)
     }
 
     /// The call of that id, if it is stored.
     pub fn call(&self, id: &Id) -> Result<Option<Call>, Error> {
         let values = [Sql::Text(id.to_string())];
         for day in self.searchable()? {
-            let calls = self.select(day, "SELECT id, json FROM calls WHERE id = ?1", &values)?;
+            let Some(day) = self.open_day(day)? else { continue };
+            let calls = day.all("SELECT id, json FROM calls WHERE id = ?1", &values)?;
             if let Some(call) = calls.into_iter().next() {
                 return Ok(Some(call));
             }
@@ -86,13 +127,66 @@ impl Reader {
     ///
     /// A stream is stored on the day that it began, which may be after the call's: all days are searched.
     pub fn streams_of(&self, call: &Id) -> Result<Vec<Stream>, Error> {
-        let values = [Sql::Text(call.to_string())];
         let mut streams = Vec::new();
         for day in self.searchable()? {
-            let sql = "SELECT id, json FROM streams WHERE call = ?1 ORDER BY first_us, id";
-            streams.extend(self.select::<Stream>(day, sql, &values)?);
+            if let Some(day) = self.open_day(day)? {
+                streams.extend(day.streams_of(call)?);
+            }
         }
         Ok(streams)
+    }
+
+    /// The same, where the record of the call is in the file of `day`: other days are searched only for
+    /// streams that are missing there.
+    fn streams_of_call(&self, day: &DayFile, call: &Call) -> Result<Vec<Stream>, Error> {
+        let streams = day.streams_of(&call.id)?;
+        if streams.len() >= call.streams.len() { Ok(streams) } else { self.streams_of(&call.id) }
+    }
+
+    /// Each of these calls with its streams, in their order.
+    pub fn with_streams(
+        &self,
+        calls: Vec<Call>,
+        mut each: impl FnMut(Call, Vec<Stream>),
+    ) -> Result<(), Error> {
+        let mut open: Option<(Day, DayFile)> = None;
+        for call in calls {
+            let day = Day::of(StoredRecord::start(&call));
+            if open.as_ref().is_none_or(|(other, _)| *other != day) {
+                open = self.open_day(day)?.map(|file| (day, file));
+            }
+            let streams = match &open {
+                Some((_, file)) => self.streams_of_call(file, &call)?,
+                None => Vec::new(),
+            };
+            each(call, streams);
+        }
+        Ok(())
+    }
+
+    fn search<R: StoredRecord>(
+        &self,
+        query: &Query,
+        start: &str,
+        (condition, values): (String, Vec<Sql>),
+        selects: impl Fn(&DayFile, &R) -> Result<bool, Error>,
+    ) -> Result<Found<R>, Error> {
+        let sql = format!("SELECT id, json FROM {} WHERE {condition} ORDER BY {start}, id", R::TABLE);
+        let mut found = Found::default();
+        for day in self.searched(query)? {
+            found.days += 1;
+            let Some(day) = self.open_day(day)? else { continue };
+            day.each(&sql, &values, |record| Ok(!selects(&day, &record)? || found.add(record, query.limit)))?;
+            if found.cut {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The days that a query is about.
+    fn searched(&self, query: &Query) -> Result<Vec<Day>, Error> {
+        Ok(self.searchable()?.into_iter().filter(|&day| query.covers(day)).collect())
     }
 
     /// The days, at least one: a directory that was emptied meanwhile is no empty answer.
@@ -101,29 +195,63 @@ impl Reader {
         if days.is_empty() { Err(Error::NoDays { path: self.dir.clone() }) } else { Ok(days) }
     }
 
-    /// Records of one day, by a statement that selects id and JSON.
-    fn select<R: StoredRecord>(&self, day: Day, sql: &str, values: &[Sql]) -> Result<Vec<R>, Error> {
+    /// The file of a day; none if it was created but never written.
+    fn open_day(&self, day: Day) -> Result<Option<DayFile>, Error> {
         let mut path = self.dir.join(day.file_name());
         let held = self.dir.join(HELD).join(day.file_name());
         // The day has all that is held of it, as long as it is there.
         if !path.exists() && held.exists() {
             path = held;
         }
-        let Some(connection) = open(&path)? else { return Ok(Vec::new()) };
-        let failed = |error| Error::database(&path, error);
-        let mut statement = connection.prepare(sql).map_err(failed)?;
+        Ok(open(&path)?.map(|connection| DayFile { path, connection }))
+    }
+}
+
+/// The file of a day, open to read.
+#[derive(Debug)]
+struct DayFile {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl DayFile {
+    fn streams_of(&self, call: &Id) -> Result<Vec<Stream>, Error> {
+        let values = [Sql::Text(call.to_string())];
+        self.all("SELECT id, json FROM streams WHERE call = ?1 ORDER BY first_us, id", &values)
+    }
+
+    /// Records by a statement that selects id and JSON.
+    fn all<R: StoredRecord>(&self, sql: &str, values: &[Sql]) -> Result<Vec<R>, Error> {
+        let mut all = Vec::new();
+        self.each(sql, values, |record| {
+            all.push(record);
+            Ok(true)
+        })?;
+        Ok(all)
+    }
+
+    /// Passes records one by one, until `each` has enough.
+    fn each<R: StoredRecord>(
+        &self,
+        sql: &str,
+        values: &[Sql],
+        mut each: impl FnMut(R) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let failed = |error| Error::database(&self.path, error);
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
         let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
-        let mut found = Vec::new();
         while let Some(row) = rows.next().map_err(failed)? {
             let id: String = row.get(0).map_err(failed)?;
             let json: String = row.get(1).map_err(failed)?;
             let record = serde_json::from_str(&json).map_err(|error| Error::Corrupt {
-                path: path.clone(),
+                path: self.path.clone(),
                 reason: format!("{} {id} cannot be read: {error}", R::NAME),
             })?;
-            found.push(record);
+            if !each(record)? {
+                break;
+            }
         }
-        Ok(found)
+        Ok(())
     }
 }
 
@@ -205,33 +333,44 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]
 mod tests {
-    use ringtap_model::Nanos;
+    use ringtap_model::{Condition, Filter, Nanos};
 
     use super::*;
 
-    /// Searches by party, Call-ID and time use an index each: none reads all calls of a day.
+    /// Searches by party, Call-ID and time use an index each: none reads all calls of a day. Numbers by their
+    /// last digits read an index through, and so do numbers with separators, which have one of their own.
     #[test]
     fn plans() {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::migrate(&mut connection, Path::new("memory")).unwrap();
-        let (number, begins, time) = (Some("1".to_owned()), Some("1*".to_owned()), Some(Nanos(5)));
-        let all = Query::default();
-        for query in [
-            Query { number: number.clone(), ..all.clone() },
-            Query { number: begins.clone(), since: time, ..all.clone() },
-            Query { from: number.clone(), to: begins, ..all.clone() },
-            Query { call_id: number, ..all.clone() },
-            Query { since: time, ..all },
-        ] {
-            let (condition, values) = query.condition();
+        let number = |text: &str| Condition::Number(text.parse().unwrap());
+        let plan = |conditions: Vec<Condition>| -> Vec<String> {
+            let (condition, values) = Query::from(Filter(conditions)).of_calls();
             let sql =
                 format!("EXPLAIN QUERY PLAN SELECT json FROM calls WHERE {condition} ORDER BY start_us, id");
             let mut statement = connection.prepare(&sql).unwrap();
             let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
-            let plan: Vec<_> = steps.map(Result::unwrap).collect();
-            assert!(plan.iter().any(|step| step.starts_with("SEARCH calls USING INDEX")), "{plan:?}");
-            assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "{plan:?}");
+            steps.map(Result::unwrap).collect()
+        };
+        let from = Condition::From("+49301".parse().unwrap());
+        for conditions in [
+            vec![number("1")],
+            vec![number("alice")],
+            vec![number("+4930*"), Condition::Since(Nanos(5))],
+            vec![from, Condition::To("1*".parse().unwrap())],
+            vec![Condition::CallId("1".parse().unwrap())],
+            vec![Condition::CallId("1*".parse().unwrap())],
+            vec![Condition::Since(Nanos(5))],
+        ] {
+            let plan = plan(conditions);
+            assert!(plan.iter().any(|step| step.starts_with("SEARCH calls USING")), "{plan:?}");
+            let scans = plan.iter().filter(|step| step.starts_with("SCAN"));
+            assert!(scans.into_iter().all(|step| step.contains("_separated")), "{plan:?}");
         }
+        let last_digits = plan(vec![number("*0138")]);
+        let scans: Vec<_> = last_digits.iter().filter(|step| step.starts_with("SCAN")).collect();
+        assert!(scans.iter().all(|step| step.contains("USING COVERING INDEX")), "{last_digits:?}");
+        assert_eq!(scans.len(), 10, "{last_digits:?}");
     }
 
     #[test]

@@ -14,7 +14,8 @@ use crate::Error;
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 
 /// The migrations in order; the version of a file is the number of those it has.
-pub(crate) const MIGRATIONS: [&str; 6] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6];
+pub(crate) const MIGRATIONS: [&str; 7] =
+    [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5, VERSION_6, VERSION_7];
 
 /// The version that this program writes.
 pub(crate) const VERSION: i64 = MIGRATIONS.len() as i64;
@@ -156,6 +157,16 @@ ALTER TABLE streams ADD COLUMN mos_basis TEXT;
 ALTER TABLE streams ADD COLUMN mos_cq REAL;
 ";
 
+/// Numbers with separators are few: they are found without the others.
+const VERSION_7: &str = "
+CREATE INDEX calls_from_separated ON calls (from_user) WHERE from_user GLOB '*[-.() /]*';
+CREATE INDEX calls_asserted_separated ON calls (asserted_identity)
+    WHERE asserted_identity GLOB '*[-.() /]*';
+CREATE INDEX calls_to_separated ON calls (to_user) WHERE to_user GLOB '*[-.() /]*';
+CREATE INDEX calls_ruri_separated ON calls (ruri_user) WHERE ruri_user GLOB '*[-.() /]*';
+CREATE INDEX diversions_separated ON diversions (number) WHERE number GLOB '*[-.() /]*';
+";
+
 #[cfg(test)]
 mod tests {
     use ringtap_model::{Call, Message, Registration, Stream};
@@ -221,9 +232,10 @@ mod tests {
         drop(old);
 
         let reader = crate::Reader::open(dir.path()).unwrap();
-        let query = crate::Query { to: Some("47*".into()), ..crate::Query::default() };
+        let to = ringtap_model::Condition::To("47*".parse().unwrap());
+        let query = ringtap_model::Filter(vec![to]).into();
         let found = reader.calls(&query).unwrap();
-        let [call] = &found.calls[..] else { panic!("{found:?}") };
+        let [call] = &found.records[..] else { panic!("{found:?}") };
         assert_eq!((call.id.to_string().as_str(), call.recorded_packets), (id, None));
         // Nothing but the fields that are not known was added.
         let unknown = concat!(

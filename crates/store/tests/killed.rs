@@ -59,7 +59,7 @@ fn nothing_acknowledged_is_lost() {
 
         let reader = Reader::open(dir.path()).unwrap();
         let found = reader.calls(&Query::default()).unwrap();
-        let ids: BTreeSet<_> = found.calls.iter().map(|row| row.id).collect();
+        let ids: BTreeSet<_> = found.records.iter().map(|row| row.id).collect();
         for number in 0..durable {
             assert!(ids.contains(&call(number).id), "call {number} of {durable} is lost");
         }
@@ -75,6 +75,6 @@ fn nothing_acknowledged_is_lost() {
         let mut writer = ImportWriter::open(dir.path()).unwrap();
         (0..durable).for_each(|number| writer.call(&call(number), &[stream(number)]).unwrap());
         writer.close().unwrap();
-        assert_eq!(reader.calls(&Query::default()).unwrap().calls.len(), found.calls.len());
+        assert_eq!(reader.calls(&Query::default()).unwrap().records.len(), found.records.len());
     }
 }

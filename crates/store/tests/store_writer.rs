@@ -55,7 +55,7 @@ fn wait_for(events: &Receiver<StoreEvent>, name: &str) -> StoreEvent {
 fn stored(dir: &Path) -> Vec<(u8, String)> {
     let found = Reader::open(&dir.join("store")).unwrap().calls(&Query::default()).unwrap();
     let mut calls: Vec<_> =
-        found.calls.iter().map(|call| (call.id.0[15], call.state.name().to_owned())).collect();
+        found.records.iter().map(|call| (call.id.0[15], call.state.name().to_owned())).collect();
     calls.sort();
     calls
 }
@@ -176,7 +176,7 @@ fn what_finds_no_room_is_counted() {
     assert_eq!(counts.written.streams + counts.dropped.streams, sent);
     assert_eq!((counts.waiting, counts.outbox_records), (0, 0));
     let found = Reader::open(&dir.path().join("store")).unwrap().calls(&Query::default()).unwrap();
-    assert_eq!(found.calls.len() as u64, counts.written.calls + 1);
+    assert_eq!(found.records.len() as u64, counts.written.calls + 1);
 }
 
 /// A flood of calls that nobody answers comes faster than any disk writes: it takes half of the queue.
@@ -221,7 +221,7 @@ fn a_directory_that_goes_away_is_missed() {
     writer.close(PATIENCE);
     assert_eq!(numbers(dir.path()), [2]);
     let aside = Reader::open(&aside).unwrap().calls(&Query::default()).unwrap();
-    assert_eq!(aside.calls.len(), 1);
+    assert_eq!(aside.records.len(), 1);
 }
 
 /// Days older than records are kept are deleted, others not.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, value_parser};
 use ringtap_engine::{Sink, StreamEnd};
-use ringtap_model::{Call, Message, Registration, Stream};
+use ringtap_model::{Call, Filter, Message, Registration, Stream};
 use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::Summary;
 use ringtap_report::text::counted;
@@ -14,7 +14,7 @@ use ringtap_store::{ImportWriter, RecordCounts};
 
 use crate::assumed::Assumed;
 use crate::exit::{Exit, Misuse};
-use crate::filter::Filter;
+use crate::filter::FilterArgs;
 use crate::input::{Input, InputFiles, Listener};
 use crate::order::OrderArgs;
 use crate::page::{CsvRecords, Format, Page};
@@ -47,7 +47,7 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=64))]
     workers: u8,
     #[command(flatten)]
-    filter: Filter,
+    filter: FilterArgs,
     #[command(flatten)]
     order: OrderArgs,
 }
@@ -57,11 +57,12 @@ Examples:
   ringtap analyze trunk.pcap
   ringtap analyze --state failed,timeout --since '2026-11-21 02:00' trunk-*.pcap.zst
   ringtap analyze --mos-below 3.6 --format jsonl trunk.pcap | jq -r .call_id
+  ringtap analyze --number '*0138' --code 4xx,503 trunk.pcap
   ringtap analyze --problems --sort mos --top 20 trunk.pcap
   ringtap analyze --csv streams trunk.pcap > streams.csv
-  ringtap analyze --workers 4 --store /var/lib/ringtap month.pcap.zst
+  ringtap analyze --workers 4 --store /var/lib/ringtap/records month.pcap.zst
   ssh sensor tcpdump -w - udp | ringtap analyze -
-  ringtap analyze --store /var/lib/ringtap monday.pcap";
+  ringtap analyze --store /var/lib/ringtap/records monday.pcap";
 
 impl Analyze {
     /// Runs it.
@@ -85,7 +86,7 @@ impl Analyze {
         let page =
             Page::begin(format, order, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
         let mut report =
-            Report { filter: self.filter, page, store, summary: Summary::default(), failed: None };
+            Report { filter: self.filter.filter(), page, store, summary: Summary::default(), failed: None };
         let pass = match self.workers {
             1 => input.pass(&mut report, &bar),
             workers => input.pass_shared(workers.into(), &mut report, &bar)?,
@@ -147,26 +148,25 @@ impl Report<'_> {
 
 impl Sink for Report<'_> {
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
-        if !self.filter.passes(&call) {
+        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
+        if !self.filter.selects_call(&call, &streams) {
             return self.summary.left_out();
         }
-        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
         self.summary.call(&call);
         streams.iter().for_each(|stream| self.summary.stream(stream));
         self.keep(|page| page.call(&call, &streams), |store| store.call(&call, &streams));
     }
 
     fn stream(&mut self, stream: StreamEnd) {
-        // Filters select calls, so a stream without a call does not match them.
-        if !self.filter.is_set() {
-            let stream = stream.record;
+        let stream = stream.record;
+        if self.filter.selects_stream(&stream, None) {
             self.summary.stream(&stream);
             self.keep(|page| page.stream(&stream), |store| store.stream(&stream));
         }
     }
 
     fn registration(&mut self, registration: Registration) {
-        if !self.filter.is_set() {
+        if self.filter.selects_registration(&registration) {
             self.summary.registration(&registration);
             let print = |page: &mut Page<'_>| page.record(RecordKind::Registrations, &registration);
             self.keep(print, |store| store.registration(&registration));
@@ -174,7 +174,7 @@ impl Sink for Report<'_> {
     }
 
     fn message(&mut self, message: Message) {
-        if !self.filter.is_set() {
+        if self.filter.selects_message(&message) {
             self.summary.message();
             self.keep(|page| page.record(RecordKind::Messages, &message), |store| store.message(&message));
         }

@@ -28,7 +28,7 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CallArgs {
-    /// Call-ID of the call, a unique prefix of it, or the id of its record
+    /// Call-ID of the call, a unique beginning of it (also with the `…` of a table), or the id of its record
     #[arg(value_name = "CALL-ID")]
     call: String,
     #[command(flatten)]

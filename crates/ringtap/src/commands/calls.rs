@@ -1,22 +1,22 @@
 //! `ringtap calls`: searches the database.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_model::{Call, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
 use ringtap_report::{calls, json};
-use ringtap_store::{FoundCalls, Reader};
+use ringtap_store::{Found, Query, Reader};
 
 use crate::exit::Exit;
-use crate::filter::Filter;
+use crate::filter::FilterArgs;
 use crate::order::OrderArgs;
 use crate::page::Format;
 use crate::screen::Screen;
-use crate::search::search;
 
 /// Search calls in a database that `run` or `analyze --store` wrote
 ///
@@ -35,14 +35,15 @@ pub(crate) struct Calls {
     #[arg(long, value_name = "N", default_value_t = 1000)]
     limit: usize,
     #[command(flatten)]
-    filter: Filter,
+    filter: FilterArgs,
     #[command(flatten)]
     order: OrderArgs,
 }
 
 const EXAMPLES: &str = "\
 Examples:
-  ringtap calls --store /var/lib/ringtap/records --number '+4202*' --since '2026-11-21 02:00'
+  ringtap calls --store /var/lib/ringtap/records --number '*0138' --since '2026-11-21 02:00'
+  ringtap calls --store /var/lib/ringtap/records --code 4xx --ip 198.51.100.0/24 --duration '<10s'
   ringtap calls --store /var/lib/ringtap/records --state failed,timeout --limit 0 --format csv > failed.csv
   ringtap calls --store /var/lib/ringtap/records --note one_way --sort length --top 20
   ringtap calls --store /var/lib/ringtap/records --mos-below 3 --format jsonl | jq -r .call_id";
@@ -52,43 +53,53 @@ impl Calls {
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let order = self.order.of(self.format)?;
         let reader = Reader::open(&self.store)?;
-        let found = search(&reader, &self.filter, self.limit)?;
-        self.print(&found, order, screen).context("cannot write the results")?;
-        if found.cut {
-            let shown = counted(found.calls.len() as u64, "call");
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
+        let found = reader.calls(&Query { filter: self.filter.filter(), limit })?;
+        let (cut, days, shown) = (found.cut, found.days, counted(found.records.len() as u64, "call"));
+        self.print(&reader, found, order, screen)?;
+        if cut {
             screen.remark(format!(
                 "more calls match than the {shown} shown: raise `--limit` or narrow the filters"
             ));
         }
-        if found.days == 0 {
+        if days == 0 {
             screen.remark("no records are stored for that time: no day was searched");
         }
         Ok(Exit::Done)
     }
 
-    fn print(&self, found: &FoundCalls, order: Order, screen: &mut Screen) -> io::Result<()> {
+    fn print(
+        &self,
+        reader: &Reader,
+        found: Found<Call>,
+        order: Order,
+        screen: &mut Screen,
+    ) -> anyhow::Result<()> {
+        const WRITING: &str = "cannot write the results";
         let Screen { out, width, colour, .. } = screen;
+        let (count, days) = (counted(found.records.len() as u64, "call"), counted(found.days as u64, "day"));
         match self.format {
             Format::Jsonl => {
                 let mut lines = json::Lines::default();
-                found.calls.iter().try_for_each(|call| lines.write(out, call))?;
+                found.records.iter().try_for_each(|call| lines.write(out, call)).context(WRITING)?;
             }
             Format::Csv => {
-                let csv = Csv::begin(out, RecordKind::Calls)?;
-                found.calls.iter().try_for_each(|call| csv.record(out, RecordKind::Calls, call))?;
+                let csv = Csv::begin(out, RecordKind::Calls).context(WRITING)?;
+                let mut write = |call| csv.record(out, RecordKind::Calls, call);
+                found.records.iter().try_for_each(&mut write).context(WRITING)?;
             }
             Format::Table => {
-                if !found.calls.is_empty() {
-                    let row = |call| calls::Row::new(call, std::iter::empty());
-                    let rows = found.calls.iter().map(row).collect();
-                    calls::write_stored(out, rows, order, *width, *colour)?;
-                    writeln!(out)?;
+                let mut rows = Vec::with_capacity(found.records.len());
+                let row =
+                    |call: Call, streams: Vec<Stream>| rows.push(calls::Row::new(&call, streams.iter()));
+                reader.with_streams(found.records, row)?;
+                if !rows.is_empty() {
+                    calls::write(out, rows, order, *width, *colour).context(WRITING)?;
+                    writeln!(out).context(WRITING)?;
                 }
-                let (calls, days) =
-                    (counted(found.calls.len() as u64, "call"), counted(found.days as u64, "day"));
-                writeln!(out, "{calls} found; {days} searched")?;
+                writeln!(out, "{count} found; {days} searched").context(WRITING)?;
             }
         }
-        out.flush()
+        out.flush().context(WRITING)
     }
 }

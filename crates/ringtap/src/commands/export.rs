@@ -26,7 +26,7 @@ use crate::anonymous::Anonymise;
 use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::files::{Content, Files, Wanted};
-use crate::filter::Filter;
+use crate::filter::FilterArgs;
 use crate::keys::public_keys;
 use crate::screen::Screen;
 use crate::sound::{How, refuse_without_encoder};
@@ -40,7 +40,8 @@ use crate::sound::{How, refuse_without_encoder};
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Export {
-    /// Call-ID of the call, or the id of its record [default: every call that matches the filters]
+    /// Call-ID of the call, a unique beginning of it, or the id of its record [default: every call that
+    /// matches the filters]
     #[arg(value_name = "CALL", required_unless_present = "out")]
     call: Option<String>,
     /// Directory of the database
@@ -77,7 +78,7 @@ pub(crate) struct Export {
     #[command(flatten)]
     sound: How,
     #[command(flatten)]
-    filter: Filter,
+    filter: FilterArgs,
 }
 
 const EXAMPLES: &str = "\
@@ -163,7 +164,7 @@ impl Export {
         if let (Some(option), true) = (self.wanted.named(), self.out.is_some()) {
             return misuse(format!("`--out` chooses the file names: write `{option}` without a name"));
         }
-        if self.call.is_some() && (self.filter.is_set() || self.limit > 0) {
+        if self.call.is_some() && (self.filter.filter().is_set() || self.limit > 0) {
             return misuse("CALL and filters cannot be combined: leave one of them out".into());
         }
         if self.anonymise.anonymise && self.wanted.sound() && !self.anonymise.how.keep_voice {

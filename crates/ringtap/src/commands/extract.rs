@@ -10,7 +10,7 @@ use ringtap_engine::SipSeen;
 use ringtap_export::anonymous::Anonymous;
 use ringtap_export::collect::{CallCollector, RtcpFilter, Sound};
 use ringtap_export::engine::small_config;
-use ringtap_export::find::{Finder, FoundCall, SelectedCalls};
+use ringtap_export::find::{Finder, FoundCall, SelectedCalls, beginning};
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
 use ringtap_report::summary::grouped;
@@ -36,7 +36,7 @@ use crate::sound::{Files, How, Paths, refuse_without_encoder};
 pub(crate) struct Extract {
     #[command(flatten)]
     input: InputFiles,
-    /// Call-ID of the call, a unique prefix of it, or the id of its record
+    /// Call-ID of the call, a unique beginning of it (also with the `…` of a table), or the id of its record
     #[arg(long, value_name = "CALL-ID")]
     call: String,
     /// Write its packets to this file, as pcap, or as pcapng if they have several link types
@@ -73,8 +73,8 @@ Examples:
   ringtap extract trunk.pcap --call 4f2a19 --opus call.opus --opus-kbps 16
 
 G.711, L16, G.722, G.726, G.729 and GSM need no library. AMR, AMR-WB and Opus need Debian's
-libopencore-amrnb0, libopencore-amrwb0 and libopus0, iLBC needs libavcodec59 (or libilbc 3). A separate
-process loads them when a call has such sound or `--opus` is given.";
+libopencore-amrnb0, libopencore-amrwb0 and libopus0, iLBC needs the distribution's libavcodec (or libilbc 3).
+A separate process loads them when a call has such sound or `--opus` is given.";
 
 impl Extract {
     /// Runs it.
@@ -149,7 +149,7 @@ impl Extract {
     fn select(&self, input: &Input, screen: &mut Screen) -> anyhow::Result<SelectedCalls> {
         let mut found = find(&self.call, input, screen)?;
         let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
-        if !call_id.starts_with(&self.call) {
+        if !call_id.starts_with(beginning(&self.call)) {
             // Named by its record: other calls may have the same Call-ID.
             found = find(&call_id, input, screen)?;
         }

@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::bail;
 use clap::Args;
 use ringtap_export::call_part::{self, CallPart};
-use ringtap_export::find::named_call;
+use ringtap_export::find::{candidate, named_call};
 use ringtap_model::{Call, CallState, Nanos};
 use ringtap_report::text::counted;
 use ringtap_spool::{DeletionLog, FarStorage, ForgetOrder, ForgetReport, Signer, forget};
@@ -27,7 +27,7 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Forget {
-    /// Call-ID of the call, or the id of its record
+    /// Call-ID of the call, a beginning that no other call of the database has, or the id of its record
     #[arg(value_name = "CALL")]
     call: String,
     /// Directory of the database
@@ -73,12 +73,14 @@ impl Forget {
         }
         if !self.yes {
             let streams = counted(parts.len() as u64 - 1, "stream");
-            let call_id = ringtap_report::text::shown(&call.call_id).into_owned();
             return Err(Misuse(format!(
-                "this makes the signalling and {streams} of `{call_id}` unreadable for good: add `--yes`"
+                "this makes the signalling and {streams} of a call unreadable for good: add `--yes`; the \
+                 call is {}",
+                candidate(&call)
             ))
             .into());
         }
+        screen.remark(format!("forgetting {}", candidate(&call)));
         let deletions = DeletionLog::of(&self.spool, signer);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let at = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
@@ -98,20 +100,7 @@ impl Forget {
             all.fetched += done.fetched;
             all.versions += done.versions;
         }
-        if all.fetched > 0 {
-            let segments = counted(all.fetched, "segment");
-            screen.remark(format!(
-                "{segments} fetched from {}, to be overwritten here",
-                bucket_name(far.as_deref())
-            ));
-        }
-        if all.versions > 0 {
-            screen.remark(format!(
-                "{} keeps older versions: forgotten packets can be read from them \
-                 until they are deleted there",
-                bucket_name(far.as_deref())
-            ));
-        }
+        remark_far(&all, far.as_deref(), screen);
         if all.missed > 0 {
             let missed = counted(all.missed, "chunk");
             screen.remark(format!(
@@ -161,6 +150,21 @@ fn is_in_progress(call: &Call) -> bool {
             call.end.is_some_and(|end| ringtap_report::time::now() < end + followed)
         }
         _ => false,
+    }
+}
+
+/// Says what this means for segments in a bucket.
+fn remark_far(all: &ForgetReport, far: Option<&dyn FarStorage>, screen: &mut Screen) {
+    if all.fetched > 0 {
+        let segments = counted(all.fetched, "segment");
+        screen.remark(format!("{segments} fetched from {}, to be overwritten here", bucket_name(far)));
+    }
+    if all.versions > 0 {
+        screen.remark(format!(
+            "{} keeps older versions: forgotten packets can be read from them \
+             until they are deleted there",
+            bucket_name(far)
+        ));
     }
 }
 

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use anyhow::bail;
 use clap::Args;
 use ringtap_daemon::control::{Request, ask};
+use ringtap_export::find::named_calls;
 use ringtap_model::{Call, Nanos};
-use ringtap_recorder::holding::{self, By, named};
+use ringtap_recorder::holding::{self, By};
 use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
 use ringtap_spool::{Category, Hold as Held, Reader};
-use ringtap_store::Query;
 
 use crate::distant;
 use crate::exit::Exit;
-use crate::filter::Filter;
+use crate::filter::FilterArgs;
 use crate::screen::Screen;
 
 /// Put calls on hold for a case: their packets and records are not deleted until they are released
@@ -27,7 +27,7 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = HOLD)]
 pub(crate) struct Hold {
-    /// Call-IDs or record ids of the calls; none if filters select them
+    /// Call-IDs of the calls, unique beginnings of them, or record ids; none if filters select them
     #[arg(value_name = "CALL")]
     calls: Vec<String>,
     /// Name of the case: letters, digits, `-`, `_` and `.`
@@ -46,7 +46,7 @@ pub(crate) struct Hold {
     #[arg(long, value_name = "SOCKET", default_value = "/run/ringtap/control")]
     control: PathBuf,
     #[command(flatten)]
-    filter: Filter,
+    filter: FilterArgs,
 }
 
 const HOLD: &str = "\
@@ -90,11 +90,12 @@ impl Hold {
 
     /// The records of the selected calls, and the daemon's answers for those under way.
     fn found(&self, store: &ringtap_store::Reader) -> anyhow::Result<(Vec<Call>, Vec<String>)> {
-        match (self.calls.is_empty(), self.filter.is_set()) {
+        let filter = self.filter.filter();
+        match (self.calls.is_empty(), filter.is_set()) {
             (true, false) => bail!("no call selected: name Call-IDs, or add filters such as --number"),
             (false, true) => bail!("Call-IDs and filters cannot be combined: leave one of them out"),
             (true, true) => {
-                let calls = search(store, &self.filter)?;
+                let calls = store.calls(&filter.into())?.records;
                 if calls.is_empty() {
                     bail!(
                         "no call in `{}` matches the filters: nothing was put on hold",
@@ -106,7 +107,7 @@ impl Hold {
             (false, false) => {
                 let (mut calls, mut under_way) = (Vec::new(), Vec::new());
                 for call in &self.calls {
-                    let mut found = named(store, call)?;
+                    let mut found = named_calls(store, call)?;
                     if found.is_empty() {
                         match self.under_way(call) {
                             Ok(answer) => {
@@ -115,7 +116,7 @@ impl Hold {
                             }
                             // It may have ended in the meantime.
                             Err(error) => {
-                                found = named(store, call)
+                                found = named_calls(store, call)
                                     .and_then(|found| self.refuse_none(found, call, &error))?
                             }
                         }
@@ -146,23 +147,6 @@ impl Hold {
         }
         Ok(found)
     }
-}
-
-fn search(store: &ringtap_store::Reader, filter: &Filter) -> anyhow::Result<Vec<Call>> {
-    let query = Query {
-        from: filter.from.as_ref().map(ToString::to_string),
-        to: filter.to.as_ref().map(ToString::to_string),
-        number: filter.number.as_ref().map(ToString::to_string),
-        since: filter.since,
-        until: filter.until,
-        mos_below: filter.mos_below,
-        notes: filter.note.clone(),
-        ..Query::default()
-    };
-    let mut calls = store.calls(&query)?.calls;
-    // The database cannot search for several states or for a prefix of a Call-ID.
-    calls.retain(|call| filter.passes(call));
-    Ok(calls)
 }
 
 /// Counts the packets of a held call in the spool, and its sealed chunks.

@@ -176,7 +176,9 @@ fn filters_choose_calls() {
     assert_eq!(chosen(&["--from", "221"]), (vec!["221".to_string()], 0));
     assert_eq!(chosen(&["--number", "22*"]), (vec!["221".to_string()], 0));
     assert_eq!(chosen(&["--state", "failed,timeout"]), (vec!["999".to_string()], 0));
-    assert_eq!(chosen(&["--since", "2026-11-21 02:00:01"]), (vec!["999".to_string()], 0));
+    assert_eq!(chosen(&["--number", "*21", "--code", "2xx"]), (vec!["221".to_string()], 0));
+    // A stream without a call has a time, and no number.
+    assert_eq!(chosen(&["--since", "2026-11-21 02:00:01"]), (vec!["999".to_string()], 1));
     assert_eq!(chosen(&["--until", "2026-11-21T02:00:01Z"]), (vec!["221".to_string()], 0));
     assert_eq!(chosen(&["--mos-below", "1.1"]), (vec![], 0));
     let out = done(run(["analyze", "--to", "602*", "--state", "failed", text(&path)]));

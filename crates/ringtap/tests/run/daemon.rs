@@ -90,7 +90,7 @@ fn value(record: &impl Serialize) -> Value {
 pub(crate) fn calls(records: &Path) -> BTreeMap<String, (Value, Vec<Value>)> {
     let reader = Reader::open(records).expect("a store");
     let mut calls = BTreeMap::new();
-    for call in reader.calls(&Query::default()).expect("calls").calls {
+    for call in reader.calls(&Query::default()).expect("calls").records {
         let streams = reader.streams_of(&call.id).expect("streams").iter().map(value).collect();
         let found = calls.insert(call.call_id.clone(), (value(&call), streams));
         assert!(found.is_none(), "{} is there twice", call.call_id);

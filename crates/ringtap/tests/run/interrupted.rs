@@ -109,7 +109,7 @@ fn durable(dir: &Path) -> BTreeSet<Id> {
     fs::copy(dir.join("journal"), &copy).unwrap();
     let (_, recovered) = Journal::open(&copy).unwrap();
     let stored = Reader::open(&dir.join("records")).and_then(|reader| reader.calls(&Query::default()));
-    let stored = stored.map_or_else(|_| Vec::new(), |found| found.calls);
+    let stored = stored.map_or_else(|_| Vec::new(), |found| found.records);
     stored.iter().map(|call| call.id).chain(recovered.calls.iter().map(|call| call.record.id)).collect()
 }
 

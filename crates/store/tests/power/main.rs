@@ -70,7 +70,7 @@ fn recovered(dir: &Path) -> BTreeSet<u64> {
     // Without any record there is no day file.
     let Ok(reader) = Reader::open(&dir.join("store")) else { return BTreeSet::new() };
     let found = reader.calls(&Query::default()).unwrap();
-    found.calls.iter().map(|call| call.id.0[15].into()).collect()
+    found.records.iter().map(|call| call.id.0[15].into()).collect()
 }
 
 #[test]

@@ -13,13 +13,13 @@ use ringtap_report::file::Target;
 use ringtap_report::json as lines;
 use ringtap_report::text::counted;
 use ringtap_spool::Reader;
+use ringtap_store::Query;
 use serde_json::{Value, json};
 
 use super::{Export, Outcome};
 use crate::exit::{Exit, Misuse};
 use crate::interrupt;
 use crate::screen::Screen;
-use crate::search::search;
 
 impl Export {
     /// Exports every call that matches the filters.
@@ -33,8 +33,9 @@ impl Export {
         let Some(out) = &self.out else {
             bail!(Misuse("add `--out` for the files of a search, or name a call".to_owned()))
         };
-        let found = search(store, &self.filter, self.limit)?;
-        if found.calls.is_empty() {
+        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
+        let found = store.calls(&Query { filter: self.filter.filter(), limit })?;
+        if found.records.is_empty() {
             screen.remark("no call matches the filters: try them with `ringtap calls`");
             return Ok(Exit::Done);
         }
@@ -47,9 +48,9 @@ impl Export {
             )));
         }
         let mut index = Target::create(&path)?;
-        let bar = progress(screen, found.calls.len() as u64);
+        let bar = progress(screen, found.records.len() as u64);
         let (mut whole, mut lacking, mut failed) = (0, 0, 0);
-        for call in &found.calls {
+        for call in &found.records {
             if interrupt::asked() {
                 break;
             }
@@ -85,9 +86,11 @@ impl Export {
             out.display(),
             counted(whole + lacking, "call")
         ));
-        if (done as usize) < found.calls.len() {
-            screen
-                .remark(format!("interrupted after {done} of {}", counted(found.calls.len() as u64, "call")));
+        if (done as usize) < found.records.len() {
+            screen.remark(format!(
+                "interrupted after {done} of {}",
+                counted(found.records.len() as u64, "call")
+            ));
             return Ok(Exit::Interrupted);
         }
         if found.cut {
@@ -109,7 +112,7 @@ impl Outcome {
             "packets": self.packets,
             "complete": self.exit == Exit::Done,
             "kept": self.kept,
-        "remarks": remarks,
+            "remarks": remarks,
             "error": null,
         })
     }
