@@ -321,7 +321,8 @@ pub fn candidate(call: &Call) -> String {
     let to = known(party(call.to_user.as_deref(), call.to_host.as_deref()));
     let start = call.start().map_or("time unknown".to_owned(), time::full);
     let call_id = shown(&cut(&call.call_id, 2 * MOST_SHOWN)).into_owned();
-    format!("{start} UTC  {from} -> {to}  {call_id}  (record {})", call.id)
+    let zone = time::zone_name();
+    format!("{start} {zone}  {from} -> {to}  {call_id}  (record {})", call.id)
 }
 
 impl fmt::Display for NotFound {

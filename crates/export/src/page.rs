@@ -66,7 +66,10 @@ pub fn svg(
     outcome.extend((call.final_code > 0).then(|| call.final_code.to_string()));
     outcome.extend(call.duration_ms.map(time::span));
     outcome.extend(call.mos.map(|mos| format!("MOS {mos:.2}")));
-    let start = call.start().map(|start| format!("{} UTC, ", time::full(start))).unwrap_or_default();
+    let start = call
+        .start()
+        .map(|start| format!("{} {}, ", time::full(start), time::zone_name()))
+        .unwrap_or_default();
     let heading = [
         format!("{from} \u{2192} {}", party(&call.to_user, &call.to_host)),
         format!("{start}{}", outcome.join(", ")),

@@ -136,8 +136,8 @@ impl Row {
     pub fn new<'a>(call: &Call, streams: impl Iterator<Item = &'a Stream>) -> Self {
         Self {
             start: call.start(),
-            from: party(call.from_user.as_deref(), call.from_host.as_deref()).map(kept),
-            to: party(call.to_user.as_deref(), call.to_host.as_deref()).map(kept),
+            from: party(call.from_user.as_deref(), call.from_host.as_deref()).map(table::kept),
+            to: party(call.to_user.as_deref(), call.to_host.as_deref()).map(table::kept),
             state: call.state,
             code: call.final_code.into(),
             pdd: call.pdd_ms,
@@ -145,10 +145,10 @@ impl Row {
             mos: call.mos,
             mos_worst: call.mos_worst_interval,
             notes: codes(&call.notes),
-            call_id: kept(&call.call_id),
+            call_id: table::kept(&call.call_id),
             stream: worst(streams).map(|stream| Worst {
                 direction: stream.direction,
-                codec: stream.codec.as_deref().map(kept),
+                codec: stream.codec.as_deref().map(table::kept),
                 loss: loss_pct(stream),
                 jitter: stream.jitter_ms_max,
             }),
@@ -157,10 +157,7 @@ impl Row {
 
     /// One cell for each column. The date is omitted if the heading shows it.
     fn cells(&self, dated: bool) -> Vec<Cell> {
-        let time = |start: Nanos| match dated {
-            true => format!("{} {}", time::date(start), time::clock(start)),
-            false => time::clock(start),
-        };
+        let time = |start| time::moment(start, dated);
         let stream = self.stream.as_ref();
         let loss = stream.map(|stream| stream.loss);
         let jitter = stream.and_then(|stream| stream.jitter);
@@ -194,12 +191,6 @@ fn codes(notes: &[Note]) -> Box<[NoteCode]> {
 pub fn note_cell(codes: &[NoteCode]) -> Cell {
     let names: Vec<_> = codes.iter().map(|code| code.name()).collect();
     if names.is_empty() { Cell::plain("") } else { Cell::new(names.join(","), Style::Fair) }
-}
-
-/// Truncates a text to the width of the widest table: text from the network can be as long as a datagram.
-fn kept(text: &str) -> Box<str> {
-    const MOST: usize = 256;
-    text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]).into()
 }
 
 /// The stream with the lowest MOS or, if no MOS is known, the highest loss.
@@ -262,12 +253,7 @@ pub fn write(
     colour: bool,
 ) -> io::Result<()> {
     order.apply(&mut rows);
-    let mut days = rows.iter().filter_map(|row| row.start).map(time::date);
-    let day = days.next().filter(|first| days.all(|day| day == *first));
-    if let Some(day) = &day {
-        writeln!(out, "{}", Style::Dim.paint(&format!("{day} (UTC)"), colour))?;
-    }
-    let dated = day.is_none();
+    let dated = table::day(out, rows.iter().filter_map(|row| row.start), colour)?;
     // Without a note, the column has nothing to say and leaves its room to others.
     let noted = rows.iter().any(|row| !row.notes.is_empty());
     let mut columns = COLUMNS.to_vec();
@@ -379,7 +365,8 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, rows, Order::default(), 120, false).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert!(text.lines().nth(1).unwrap().starts_with("2026-11-21 02:00:00"), "{text}");
-        assert!(text.lines().nth(2).unwrap().starts_with("2026-11-22 02:00:00"), "{text}");
+        assert_eq!(text.lines().next(), Some("Times: UTC"));
+        assert!(text.lines().nth(2).unwrap().starts_with("2026-11-21 02:00:00"), "{text}");
+        assert!(text.lines().nth(3).unwrap().starts_with("2026-11-22 02:00:00"), "{text}");
     }
 }

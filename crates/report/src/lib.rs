@@ -16,7 +16,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`calls`], [`streams`] | tables of records, and the figures in them |
+//! | [`calls`], [`streams`], [`registrations`], [`messages`] | tables of records, and the figures in them |
 //! | [`detail`] | one call in full |
 //! | [`ladder`], [`svg`] | messages, streams and digits over time: as text, as a drawing |
 //! | [`message`] | a SIP message in a few words |
@@ -36,7 +36,9 @@ pub mod file;
 pub mod json;
 pub mod ladder;
 pub mod message;
+pub mod messages;
 pub mod rating;
+pub mod registrations;
 pub mod streams;
 pub mod style;
 pub mod summary;

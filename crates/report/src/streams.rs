@@ -66,10 +66,10 @@ impl Row {
         }
     }
 
-    fn cells(&self) -> Vec<Cell> {
+    fn cells(&self, dated: bool) -> Vec<Cell> {
         let loss = Some(self.loss);
         vec![
-            Cell::plain(time::clock(self.first)),
+            Cell::plain(time::moment(self.first, dated)),
             Cell::plain(self.src.to_string()),
             Cell::plain(self.dst.to_string()),
             Cell::plain(format!("{:08x}", self.ssrc)),
@@ -88,10 +88,11 @@ pub fn codec(stream: &Stream) -> String {
     stream.codec.clone().unwrap_or_else(|| format!("type {}", stream.payload_type))
 }
 
-/// Writes the table of streams without a call, in order of their beginning.
+/// Writes the table in order of time.
 pub fn write(out: &mut dyn Write, mut rows: Vec<Row>, width: usize, colour: bool) -> io::Result<()> {
     rows.sort_by_key(|row| row.first);
-    table::write(out, COLUMNS, rows.iter().map(Row::cells), width, colour)
+    let dated = table::day(out, rows.iter().map(|row| row.first), colour)?;
+    table::write(out, COLUMNS, rows.iter().map(|row| row.cells(dated)), width, colour)
 }
 
 /// Everything about one stream, its intervals last.

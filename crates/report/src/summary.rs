@@ -214,7 +214,10 @@ impl Input {
         let mut lines = Vec::new();
         if let Some((first, last)) = self.span {
             let length = time::span(last.since(first).millis_f64());
-            lines.push(("Capture", format!("{} to {} UTC ({length})", time::full(first), time::full(last))));
+            lines.push((
+                "Capture",
+                format!("{} to {} {} ({length})", time::full(first), time::full(last), time::zone_name()),
+            ));
         }
         let total: u64 = self.kinds.iter().map(|(_, count)| count).sum();
         let kinds = listed(&self.kinds);

@@ -2,8 +2,11 @@
 
 use std::io::{self, Write};
 
+use ringtap_model::Nanos;
+
 use crate::style::Style;
 use crate::text::{self, Align};
+use crate::time;
 
 /// Between two columns.
 const GAP: usize = 2;
@@ -111,6 +114,25 @@ fn line(
         out.write_all(cell.style.paint(&text, colour).as_bytes())?;
     }
     writeln!(out)
+}
+
+/// Writes the day above a table, with its zone, where it is the same for all rows. Returns whether each row
+/// has to show it.
+pub fn day(out: &mut dyn Write, times: impl Iterator<Item = Nanos>, colour: bool) -> io::Result<bool> {
+    let mut days = times.map(time::date);
+    let first = days.next();
+    let (heading, dated) = match &first {
+        Some(day) if days.all(|other| other == *day) => (format!("{day} ({})", time::zone_name()), false),
+        _ => (format!("Times: {}", time::zone_name()), true),
+    };
+    writeln!(out, "{}", Style::Dim.paint(&heading, colour))?;
+    Ok(dated)
+}
+
+/// Truncates a text to the width of the widest table: text from the network can be as long as a datagram.
+pub fn kept(text: &str) -> Box<str> {
+    const MOST: usize = 256;
+    text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end]).into()
 }
 
 /// The width of each column, `None` for one that has to go.

@@ -1,26 +1,109 @@
-//! Parses and formats times. In the code a time is [`Nanos`]; all texts are in UTC.
+//! Parses and formats times. In the code a time is [`Nanos`]. Texts are in UTC, unless [`show_in`] chose
+//! another zone for people.
+
+use std::sync::OnceLock;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use ringtap_model::Nanos;
 
+/// The zone of texts for people; UTC if none was chosen.
+static ZONE: OnceLock<TimeZone> = OnceLock::new();
+
+/// A time zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// Coordinated Universal Time.
+    pub const UTC: Self = Self(TimeZone::UTC);
+
+    /// The zone of this machine, or of the variable TZ; UTC if neither says one that is known.
+    pub fn local() -> Self {
+        Self(TimeZone::try_system().unwrap_or(TimeZone::UTC))
+    }
+
+    /// `local`, `UTC`, or a name of the IANA database such as `Europe/Berlin`.
+    ///
+    /// # Errors
+    ///
+    /// The name is not known: says what would be right.
+    pub fn named(name: &str) -> Result<Self, String> {
+        match name {
+            "local" => Ok(Self::local()),
+            _ if name.eq_ignore_ascii_case("utc") => Ok(Self::UTC),
+            _ => TimeZone::get(name).map(Self).map_err(|_| {
+                "write local, UTC or a name such as Europe/Berlin; names come from the package tzdata".into()
+            }),
+        }
+    }
+}
+
+/// Chooses the zone of [`date`], [`clock`], [`full`] and [`Moment::instant`] for the rest of the process,
+/// once: for commands that show times on a terminal. What is written to files stays in UTC.
+pub fn show_in(zone: Zone) {
+    // A second choice would make two times of one output differ.
+    let _ = ZONE.set(zone.0);
+}
+
+fn zone() -> &'static TimeZone {
+    ZONE.get().unwrap_or(const { &TimeZone::UTC })
+}
+
+/// The name of the zone in which times are shown.
+pub fn zone_name() -> String {
+    zone().iana_name().map_or_else(|| "local time".to_owned(), str::to_owned)
+}
+
+/// A time from the command line. Without an offset it is understood in the zone in which times are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment(When);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum When {
+    Instant(Timestamp),
+    Civil(DateTime),
+}
+
+impl std::str::FromStr for Moment {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let text = text.trim();
+        if let Ok(instant) = text.parse::<Timestamp>() {
+            return Ok(Self(When::Instant(instant)));
+        }
+        let civil =
+            text.parse::<DateTime>().or_else(|_| text.parse::<Date>().map(|date| date.at(0, 0, 0, 0)));
+        let moment = civil
+            .map(|civil| Self(When::Civil(civil)))
+            .map_err(|_| "write it as 2026-11-21T02:00:00Z, 2026-11-21 02:00 or 2026-11-21".to_string())?;
+        // Now, so that a time that cannot be is refused with its option.
+        moment.within(&TimeZone::UTC).map(|_| moment)
+    }
+}
+
+impl Moment {
+    /// The moment that is meant. Where clocks are put back, the earlier of two; where they are put forward,
+    /// as many minutes after the change.
+    pub fn instant(self) -> Nanos {
+        self.within(zone()).unwrap_or_default()
+    }
+
+    fn within(self, zone: &TimeZone) -> Result<Nanos, String> {
+        let instant = match self.0 {
+            When::Instant(instant) => instant,
+            When::Civil(civil) => zone.to_timestamp(civil).map_err(|error| error.to_string())?,
+        };
+        u64::try_from(instant.as_nanosecond()).map(Nanos).map_err(|_| "it lies before 1970".to_string())
+    }
+}
+
 /// A time from the command line: RFC 3339 (`2026-11-21T02:00:00+01:00`), or without an offset and then UTC:
 /// `2026-11-21 02:00[:00[.5]]`, `2026-11-21`.
 pub fn parse(text: &str) -> Result<Nanos, String> {
-    let text = text.trim();
-    let instant = if let Ok(instant) = text.parse::<Timestamp>() {
-        instant
-    } else {
-        let civil = text
-            .parse::<DateTime>()
-            .or_else(|_| text.parse::<Date>().map(|date| date.at(0, 0, 0, 0)))
-            .map_err(|_| {
-                "write it as 2026-11-21T02:00:00Z, 2026-11-21 02:00 (UTC) or 2026-11-21".to_string()
-            })?;
-        TimeZone::UTC.to_timestamp(civil).map_err(|error| error.to_string())?
-    };
-    u64::try_from(instant.as_nanosecond()).map(Nanos).map_err(|_| "it lies before 1970".to_string())
+    text.parse::<Moment>()?.within(&TimeZone::UTC)
 }
 
 /// The current time.
@@ -31,13 +114,21 @@ pub fn now() -> Nanos {
 
 /// `2026-11-21`.
 pub fn date(time: Nanos) -> String {
-    utc(time).date().to_string()
+    shown(time).date().to_string()
 }
 
 /// `02:00:00`.
 pub fn clock(time: Nanos) -> String {
-    let time = utc(time);
+    clock_of(shown(time))
+}
+
+fn clock_of(time: DateTime) -> String {
     format!("{:02}:{:02}:{:02}", time.hour(), time.minute(), time.second())
+}
+
+/// [`clock`], with the date before it where that is needed.
+pub fn moment(time: Nanos, dated: bool) -> String {
+    if dated { format!("{} {}", date(time), clock(time)) } else { clock(time) }
 }
 
 /// `2026-11-21 02:00:00.123`.
@@ -45,9 +136,10 @@ pub fn full(time: Nanos) -> String {
     format!("{} {}.{:03}", date(time), clock(time), time.0 / 1_000_000 % 1_000)
 }
 
-/// `2026-11-21T02:00:00Z`, without the part of the second.
+/// `2026-11-21T02:00:00Z`, without the part of the second, always in UTC.
 pub fn rfc3339(time: Nanos) -> String {
-    format!("{}T{}Z", date(time), clock(time))
+    let time = within(time, &TimeZone::UTC);
+    format!("{}T{}Z", time.date(), clock_of(time))
 }
 
 /// A duration: `850 ms`, `12.3 s`, `4:05`, `1:02:03`, `12 days`.
@@ -62,10 +154,14 @@ pub fn span(millis: f64) -> String {
     }
 }
 
-fn utc(time: Nanos) -> DateTime {
+fn shown(time: Nanos) -> DateTime {
+    within(time, zone())
+}
+
+fn within(time: Nanos, zone: &TimeZone) -> DateTime {
     // A u64 of nanoseconds ends in 2554, well inside jiff's range, so the epoch is never the answer.
     let instant = Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(Timestamp::UNIX_EPOCH);
-    TimeZone::UTC.to_datetime(instant)
+    zone.to_datetime(instant)
 }
 
 #[cfg(test)]
@@ -95,6 +191,23 @@ mod tests {
         assert_eq!(rfc3339(time), "2026-11-21T02:00:00Z");
         assert_eq!(full(Nanos::ZERO), "1970-01-01 00:00:00.000");
         assert_eq!(date(Nanos::MAX), "2554-07-21");
+    }
+
+    /// In March, clocks in Berlin go from 02:00 to 03:00; in October, 02:30 comes twice.
+    #[test]
+    fn another_zone_and_its_changes() {
+        let Zone(berlin) = Zone::named("Europe/Berlin").expect("tzdata is installed");
+        let shown = |text: &str| within(parse(text).unwrap(), &berlin).to_string();
+        assert_eq!(shown("2026-11-21T02:00:00Z"), "2026-11-21T03:00:00");
+        assert_eq!(shown("2026-06-21T23:30:00Z"), "2026-06-22T01:30:00");
+        let meant = |text: &str| text.parse::<Moment>().unwrap().within(&berlin);
+        assert_eq!(meant("2026-11-21 03:00"), parse("2026-11-21T02:00:00Z"));
+        assert_eq!(meant("2026-11-21T03:00:00Z"), parse("2026-11-21T03:00:00Z"), "an offset is obeyed");
+        assert_eq!(meant("2026-03-29 02:30"), parse("2026-03-29T01:30:00Z"));
+        assert_eq!(meant("2026-10-25 02:30"), parse("2026-10-25T00:30:00Z"));
+        assert_eq!(Zone::named("utc"), Ok(Zone::UTC));
+        assert!(Zone::named("Mars/Olympus").unwrap_err().contains("Europe/Berlin"));
+        assert_eq!(zone_name(), "UTC", "unless another was chosen");
     }
 
     #[test]

@@ -2,11 +2,35 @@
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+use ringtap_report::time::Zone;
+
 use crate::commands::{
-    analyze::Analyze, anonymise::Anonymise, bench::Bench, call::CallArgs, calls::Calls, clock::Clock,
-    compare::Compare, completions::Completions, doctor::Doctor, export::Export, extract::Extract,
-    forget::Forget, generate::Generate, hold::Hold, holds::Holds, keep::Keep, key::KeyArgs, live::Live,
-    man::ManArgs, mos::Mos, pause::Pause, release::Release, resume::Resume, rules::Rules, run::Run,
+    analyze::Analyze,
+    anonymise::Anonymise,
+    bench::Bench,
+    call::CallArgs,
+    calls::Calls,
+    clock::Clock,
+    compare::Compare,
+    completions::Completions,
+    doctor::Doctor,
+    export::Export,
+    extract::Extract,
+    forget::Forget,
+    generate::Generate,
+    hold::Hold,
+    holds::Holds,
+    keep::Keep,
+    key::KeyArgs,
+    live::Live,
+    man::ManArgs,
+    mos::Mos,
+    pause::Pause,
+    records::{Messages, Registrations, Streams},
+    release::Release,
+    resume::Resume,
+    rules::Rules,
+    run::Run,
     verify::Verify,
 };
 use crate::screen::Colour;
@@ -28,6 +52,10 @@ pub(crate) struct Cli {
         hide_possible_values = true
     )]
     pub(crate) color: Colour,
+    /// Time zone of times on a terminal: local, UTC, Europe/Berlin [default: local on a terminal, UTC
+    /// otherwise; files are in UTC]
+    #[arg(long, global = true, value_name = "ZONE", value_parser = Zone::named)]
+    pub(crate) tz: Option<Zone>,
     /// Command
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -39,6 +67,9 @@ pub(crate) enum Command {
     Call(CallArgs),
     Extract(Extract),
     Calls(Calls),
+    Streams(Streams),
+    Registrations(Registrations),
+    Messages(Messages),
     Export(Box<Export>),
     Anonymise(Anonymise),
     Verify(Verify),
@@ -68,6 +99,24 @@ pub(crate) enum Command {
     DaemonProcess,
 }
 
+impl Command {
+    /// Whether it shows times to people. Others write files, which are in UTC.
+    pub(crate) fn shows_times(&self) -> bool {
+        match self {
+            Self::Call(call) => call.is_shown(),
+            Self::Analyze(_)
+            | Self::Calls(_)
+            | Self::Streams(_)
+            | Self::Registrations(_)
+            | Self::Messages(_)
+            | Self::Live(_)
+            | Self::Hold(_)
+            | Self::Forget(_) => true,
+            _ => false,
+        }
+    }
+}
+
 /// The command line as people see it, for manual pages and completions: without hidden commands.
 pub(crate) fn visible() -> clap::Command {
     let mut whole = Cli::command();
@@ -79,9 +128,12 @@ pub(crate) fn visible() -> clap::Command {
         .after_help(whole.get_after_help().cloned().unwrap_or_default())
         .disable_help_subcommand(true)
         .subcommand_required(true)
-        .args(whole.get_arguments().filter(|argument| argument.get_long() == Some("color")).cloned())
+        .args(whole.get_arguments().filter(|argument| GLOBAL.contains(&argument.get_long())).cloned())
         .subcommands(whole.get_subcommands().filter(|command| !command.is_hide_set()).cloned())
 }
+
+/// Options that every command has.
+const GLOBAL: [Option<&str>; 2] = [Some("color"), Some("tz")];
 
 const EXAMPLES: &str = "\
 Examples:

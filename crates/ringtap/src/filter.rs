@@ -2,8 +2,8 @@
 
 use clap::Args;
 use ringtap_model::filter::{CodeRange, CodecName, DurationRange, NumberPattern, Pattern, Words};
-use ringtap_model::{CallState, Condition, Filter, Nanos, Network, NoteCode};
-use ringtap_report::time;
+use ringtap_model::{CallState, Condition, Filter, Network, NoteCode};
+use ringtap_report::time::Moment;
 
 use crate::exit::Misuse;
 
@@ -30,12 +30,13 @@ pub(crate) struct FilterArgs {
     /// Final code: 486, 4xx, 400-499; several with commas
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     code: Vec<CodeRange>,
-    /// Began at this time or later: 2026-11-21T02:00:00Z, "2026-11-21 02:00" (UTC) or 2026-11-21
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
-    since: Option<Nanos>,
+    /// Began at this time or later: 2026-11-21T02:00:00Z, or "2026-11-21 02:00" or 2026-11-21 in the zone in
+    /// which times are shown
+    #[arg(long, value_name = "TIME")]
+    since: Option<Moment>,
     /// Began before this time
-    #[arg(long, value_name = "TIME", value_parser = time::parse)]
-    until: Option<Nanos>,
+    #[arg(long, value_name = "TIME")]
+    until: Option<Moment>,
     /// Time from answer to release, of a stream from first to last packet: '>30s', '<2m', '10s-60s'
     #[arg(long = "duration", id = "call_duration", value_name = "RANGE")]
     duration: Option<DurationRange>,
@@ -75,8 +76,8 @@ impl FilterArgs {
             self.call_id.clone().map(Condition::CallId),
             list(&self.state, Condition::State),
             list(&self.code, Condition::Code),
-            self.since.map(Condition::Since),
-            self.until.map(Condition::Until),
+            self.since.map(|since| Condition::Since(since.instant())),
+            self.until.map(|until| Condition::Until(until.instant())),
             self.duration.map(Condition::Duration),
             self.mos_below.map(Condition::MosBelow),
             self.loss_above.map(Condition::LossAbove),
@@ -164,7 +165,7 @@ fn percent(text: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use ringtap_model::{Call, Id, Note, Stream};
+    use ringtap_model::{Call, Id, Nanos, Note, Stream};
     use ringtap_testing::samples;
 
     use super::*;

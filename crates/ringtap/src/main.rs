@@ -7,10 +7,11 @@
 //! | `filter`, `order` | filters that select records; the order of a table |
 //! | `files`, `sound` | the files of a call: packets, pages, sound |
 //! | `anonymous` | the options of anonymisation |
+//! | `spool_args` | the spool whose packets a command reads |
 //! | `distant` | the bucket with older segments of a spool |
 //! | `helper` | the helper process for codec libraries |
 //! | `write`, `send` | write generated frames to a file, send them on an interface |
-//! | `page` | prints records for people and programs |
+//! | `page`, `pager` | prints records for people and programs |
 //! | `screen`, `interrupt`, `exit` | the terminal, Ctrl-C, and the exit status |
 #![forbid(unsafe_code)]
 
@@ -29,14 +30,17 @@ mod interrupt;
 mod keys;
 mod order;
 mod page;
+mod pager;
 mod screen;
 mod send;
 mod sound;
+mod spool_args;
 mod write;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use ringtap_report::time::{self, Zone};
 use rustix::fs::Mode;
 use rustix::process::umask;
 
@@ -51,6 +55,10 @@ fn main() -> ExitCode {
     let exit = match Cli::try_parse() {
         Ok(cli) => {
             let mut screen = Screen::standard(cli.color);
+            if cli.command.shows_times() {
+                let usual = if screen.terminal { Zone::local } else { || Zone::UTC };
+                time::show_in(cli.tz.unwrap_or_else(usual));
+            }
             let result = run(cli.command, &mut screen);
             result.unwrap_or_else(|error| Exit::of_error(&error, &mut screen))
         }
@@ -69,6 +77,9 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Call(call) => call.run(screen),
         Command::Extract(extract) => extract.run(screen),
         Command::Calls(calls) => calls.run(screen),
+        Command::Streams(streams) => streams.run(screen),
+        Command::Registrations(registrations) => registrations.run(screen),
+        Command::Messages(messages) => messages.run(screen),
         Command::Generate(generate) => generate.run(screen),
         Command::Compare(compare) => compare.run(screen),
         Command::Mos(mos) => mos.run(screen),

@@ -3,13 +3,12 @@
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use ringtap_model::{Call, Record, Stream};
+use ringtap_model::{Call, Message, Registration, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::style::Style;
 use ringtap_report::summary::{self, Summary};
-use ringtap_report::{calls, json, streams};
-use serde::Serialize;
+use ringtap_report::{calls, json, messages, registrations, streams};
 
 use crate::input::Pass;
 use crate::screen::Screen;
@@ -56,9 +55,18 @@ impl From<CsvRecords> for RecordKind {
 
 /// An output in one of the formats.
 pub(crate) enum Page<'a> {
-    Table { screen: &'a mut Screen, order: Order, calls: Vec<calls::Row>, streams: Vec<streams::Row> },
+    Table { screen: &'a mut Screen, order: Order, rows: Rows },
     Jsonl(&'a mut dyn Write, json::Lines),
     Csv(&'a mut dyn Write, Csv),
+}
+
+/// The rows of the tables.
+#[derive(Default)]
+pub(crate) struct Rows {
+    calls: Vec<calls::Row>,
+    streams: Vec<streams::Row>,
+    registrations: Vec<registrations::Row>,
+    messages: Vec<messages::Row>,
 }
 
 impl<'a> Page<'a> {
@@ -70,7 +78,7 @@ impl<'a> Page<'a> {
         screen: &'a mut Screen,
     ) -> io::Result<Self> {
         Ok(match format {
-            Format::Table => Self::Table { screen, order, calls: Vec::new(), streams: Vec::new() },
+            Format::Table => Self::Table { screen, order, rows: Rows::default() },
             Format::Jsonl => Self::Jsonl(&mut *screen.out, json::Lines::default()),
             Format::Csv => {
                 let csv = Csv::begin(&mut *screen.out, kind)?;
@@ -82,8 +90,8 @@ impl<'a> Page<'a> {
     /// Prints a call and its streams.
     pub(crate) fn call(&mut self, call: &Call, streams: &[Stream]) -> io::Result<()> {
         match self {
-            Self::Table { calls, .. } => {
-                calls.push(calls::Row::new(call, streams.iter()));
+            Self::Table { rows, .. } => {
+                rows.calls.push(calls::Row::new(call, streams.iter()));
                 return Ok(());
             }
             Self::Jsonl(out, lines) => lines.write(*out, call)?,
@@ -95,7 +103,7 @@ impl<'a> Page<'a> {
     /// Prints a stream, with or without a call.
     pub(crate) fn stream(&mut self, stream: &Stream) -> io::Result<()> {
         match self {
-            Self::Table { streams, .. } => streams.push(streams::Row::new(stream)),
+            Self::Table { rows, .. } => rows.streams.push(streams::Row::new(stream)),
             Self::Jsonl(out, lines) => lines.write(*out, stream)?,
             Self::Csv(out, csv) => {
                 csv.record(*out, RecordKind::Streams, stream)?;
@@ -105,28 +113,40 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// Prints a record that tables do not show.
-    pub(crate) fn record(&mut self, kind: RecordKind, record: &(impl Record + Serialize)) -> io::Result<()> {
+    /// Prints a registration.
+    pub(crate) fn registration(&mut self, registration: &Registration) -> io::Result<()> {
         match self {
-            Self::Table { .. } => Ok(()),
-            Self::Jsonl(out, lines) => lines.write(*out, record),
-            Self::Csv(out, csv) => csv.record(*out, kind, record),
+            Self::Table { rows, .. } => {
+                rows.registrations.push(registrations::Row::new(registration));
+                Ok(())
+            }
+            Self::Jsonl(out, lines) => lines.write(*out, registration),
+            Self::Csv(out, csv) => csv.record(*out, RecordKind::Registrations, registration),
         }
     }
 
-    /// Ends the output: for people, prints the tables and the summary.
+    /// Prints a SIP MESSAGE.
+    pub(crate) fn message(&mut self, message: &Message) -> io::Result<()> {
+        match self {
+            Self::Table { rows, .. } => {
+                rows.messages.push(messages::Row::new(message));
+                Ok(())
+            }
+            Self::Jsonl(out, lines) => lines.write(*out, message),
+            Self::Csv(out, csv) => csv.record(*out, RecordKind::Messages, message),
+        }
+    }
+
+    /// Ends the output: for people, prints the tables and the summary, which comes first where a pager shows
+    /// them.
     pub(crate) fn end(self, summary: &Summary, pass: &Pass, stored: Option<String>) -> io::Result<()> {
-        let Self::Table { screen, order, calls, streams } = self else { return Ok(()) };
+        let Self::Table { screen, order, rows } = self else { return Ok(()) };
+        let long = screen.is_long(rows.lines(order) + SUMMARY);
         let Screen { out, width, colour, .. } = screen;
-        if !calls.is_empty() {
-            calls::write(out, calls, order, *width, *colour)?;
-            writeln!(out)?;
-        }
-        if !streams.is_empty() {
-            writeln!(out, "{}", Style::Bold.paint("Streams without signalling", *colour))?;
-            streams::write(out, streams, *width, *colour)?;
-            writeln!(out)?;
-        }
+        let below = match long {
+            true => Some(rows),
+            false => rows.write(out, order, *width, *colour).map(|()| None)?,
+        };
         let input = summary::Input {
             span: pass.span,
             kinds: pass.counters.kinds(),
@@ -135,6 +155,47 @@ impl<'a> Page<'a> {
             stored,
             damage: pass.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),
         };
-        summary.write(out, &input, *width, *colour)
+        summary.write(out, &input, *width, *colour)?;
+        if let Some(rows) = below {
+            writeln!(out)?;
+            rows.write(out, order, *width, *colour)?;
+        }
+        Ok(())
     }
 }
+
+impl Rows {
+    /// About how many lines the tables have.
+    fn lines(&self, order: Order) -> usize {
+        let calls = self.calls.len().min(order.top.unwrap_or(usize::MAX));
+        calls + self.streams.len() + self.registrations.len() + self.messages.len()
+    }
+
+    /// Writes each table that has rows, with an empty line after it.
+    fn write(self, out: &mut dyn Write, order: Order, width: usize, colour: bool) -> io::Result<()> {
+        let heading = |out: &mut dyn Write, title| writeln!(out, "{}", Style::Bold.paint(title, colour));
+        if !self.calls.is_empty() {
+            calls::write(out, self.calls, order, width, colour)?;
+            writeln!(out)?;
+        }
+        if !self.streams.is_empty() {
+            heading(out, "Streams without signalling")?;
+            streams::write(out, self.streams, width, colour)?;
+            writeln!(out)?;
+        }
+        if !self.registrations.is_empty() {
+            heading(out, "Registrations")?;
+            registrations::write(out, self.registrations, width, colour)?;
+            writeln!(out)?;
+        }
+        if !self.messages.is_empty() {
+            heading(out, "Messages")?;
+            messages::write(out, self.messages, width, colour)?;
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+/// About as many lines as a summary has.
+const SUMMARY: usize = 12;

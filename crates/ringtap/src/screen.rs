@@ -6,6 +6,8 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use clap::ValueEnum;
 use ringtap_report::text;
 
+use crate::pager::{self, Pager};
+
 /// Width of output to a pipe or a file.
 const PIPED: usize = 120;
 /// Bytes that are buffered before they are written.
@@ -39,6 +41,8 @@ pub(crate) struct Screen {
     pub(crate) watched: bool,
     /// Standard output is a terminal: scrolling results would break up a progress bar.
     pub(crate) terminal: bool,
+    /// Lines of the terminal, if long output goes to a pager.
+    height: Option<usize>,
 }
 
 impl Screen {
@@ -59,11 +63,42 @@ impl Screen {
             },
             watched: io::stderr().is_terminal(),
             terminal,
+            height: None,
+        }
+    }
+
+    /// A screen that prints nothing, with its remarks to `err`.
+    pub(crate) fn quiet(err: Box<dyn Write>, width: usize) -> Self {
+        let out = Box::new(io::sink());
+        Self { out, err, width, colour: false, watched: false, terminal: false, height: None }
+    }
+
+    /// Passes results to a pager from now on, if they are longer than the terminal.
+    pub(crate) fn page(&mut self) {
+        let rows = terminal_size::terminal_size_of(io::stdout()).map(|(_, rows)| usize::from(rows.0));
+        let (Some(height), true) = (rows.filter(|rows| *rows > 1), self.terminal) else { return };
+        let command = pager::command(std::env::var_os("PAGER"), std::env::var_os("LESS"));
+        if command.is_some() {
+            self.height = Some(height);
+            self.out = Box::new(Pager::new(io::stdout(), height, command));
+        }
+    }
+
+    /// Whether that many lines go to the pager: then what sums them up comes first.
+    pub(crate) fn is_long(&self, lines: usize) -> bool {
+        self.height.is_some_and(|height| lines >= height)
+    }
+
+    /// Ends the pager, if there is one: what follows is read below what it showed.
+    fn end_paging(&mut self) {
+        if self.height.take().is_some() {
+            self.out = Box::new(BufWriter::with_capacity(BUFFER, io::stdout()));
         }
     }
 
     /// Prints a sentence to standard error, with control characters escaped. Errors are ignored.
     pub(crate) fn remark(&mut self, sentence: impl Display) {
+        self.end_paging();
         let _ = writeln!(self.err, "ringtap: {}", text::shown(&sentence.to_string()));
     }
 
@@ -125,6 +160,7 @@ pub(crate) mod tests {
             colour: false,
             watched: false,
             terminal: false,
+            height: None,
         };
         (screen, out, err)
     }

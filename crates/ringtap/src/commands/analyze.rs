@@ -7,7 +7,6 @@ use anyhow::Context;
 use clap::{Args, value_parser};
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Filter, Message, Registration, Stream};
-use ringtap_report::csv::RecordKind;
 use ringtap_report::summary::Summary;
 use ringtap_report::text::counted;
 use ringtap_store::{ImportWriter, RecordCounts};
@@ -24,7 +23,8 @@ use crate::screen::Screen;
 ///
 /// Reads pcap, pcapng and ERF files, also compressed with gzip or zstd, and merges several files in order of
 /// time; `-` is standard input. For people it prints a table of the calls, each with its worst stream, then
-/// the streams that no call announced, then a summary. For programs it prints one JSON object a line (calls,
+/// the streams that no call announced, registrations, messages, and a summary (which comes first where a
+/// pager shows it). For programs it prints one JSON object a line (calls,
 /// each followed by its streams; streams without a call; registrations; messages) or one kind of record as
 /// CSV.
 #[derive(Args, Debug)]
@@ -82,6 +82,9 @@ impl Analyze {
             _ if screen.terminal => indicatif::ProgressBar::hidden(),
             _ => input.progress(screen, "reading"),
         };
+        if format == Format::Table {
+            screen.page();
+        }
         let store = self.store.as_deref().map(ImportWriter::open).transpose()?;
         let page =
             Page::begin(format, order, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
@@ -168,15 +171,14 @@ impl Sink for Report<'_> {
     fn registration(&mut self, registration: Registration) {
         if self.filter.selects_registration(&registration) {
             self.summary.registration(&registration);
-            let print = |page: &mut Page<'_>| page.record(RecordKind::Registrations, &registration);
-            self.keep(print, |store| store.registration(&registration));
+            self.keep(|page| page.registration(&registration), |store| store.registration(&registration));
         }
     }
 
     fn message(&mut self, message: Message) {
         if self.filter.selects_message(&message) {
             self.summary.message();
-            self.keep(|page| page.record(RecordKind::Messages, &message), |store| store.message(&message));
+            self.keep(|page| page.message(&message), |store| store.message(&message));
         }
     }
 }

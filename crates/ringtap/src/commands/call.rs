@@ -1,5 +1,7 @@
 //! `ringtap call`: shows everything about one call.
 
+mod stored;
+
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -17,22 +19,33 @@ use ringtap_report::text;
 use ringtap_report::{detail, streams};
 
 use crate::assumed::Assumed;
-use crate::exit::Exit;
-use crate::input::{Input, InputFiles};
+use crate::exit::{Exit, Misuse};
+use crate::input::{Input, Unpacking};
 use crate::screen::Screen;
+use crate::spool_args::SpoolArgs;
 
 /// Show one call: parties, times, the message ladder, and its streams in intervals of 10 s
 ///
-/// Use it for a call that `analyze` listed, to see what went wrong: who sent which message when, which
-/// message was retransmitted, and the quality of each direction in every interval.
+/// Use it for a call that `analyze` or `calls` listed, to see what went wrong: who sent which message when,
+/// which message was retransmitted, and the quality of each direction in every interval. A call of the
+/// database has its messages in the spool, if its packets were recorded; what is missing is said where it
+/// would stand.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CallArgs {
     /// Call-ID of the call, a unique beginning of it (also with the `…` of a table), or the id of its record
     #[arg(value_name = "CALL-ID")]
     call: String,
+    /// Capture files; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "store", conflicts_with = "store")]
+    files: Vec<PathBuf>,
     #[command(flatten)]
-    input: InputFiles,
+    unpacking: Unpacking,
+    /// Show a call of the database in this directory instead
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
+    #[command(flatten)]
+    spool: SpoolArgs,
     #[command(flatten)]
     assumed: Assumed,
     /// Draw the ladder with ASCII characters only
@@ -47,12 +60,24 @@ const EXAMPLES: &str = "\
 Examples:
   ringtap call 4f2a19 trunk.pcap
   ringtap call 4f2a19 trunk.pcap --svg ladder.svg
+  ringtap call 4f2a19… --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool
   ringtap call --color always 4f2a19@192.0.2.1 trunk-*.pcap | less -R";
 
 impl CallArgs {
+    /// Whether it is shown, not written to a file.
+    pub(crate) fn is_shown(&self) -> bool {
+        self.svg.is_none()
+    }
+
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());
+        if let Some(store) = &self.store {
+            return self.show_stored(store, screen);
+        }
+        if !self.spool.spool.is_empty() {
+            return Err(Misuse("`--spool` has the packets of a database: add `--store DIR`".into()).into());
+        }
+        let input = Input::open(&self.files, self.unpacking)?.assuming(self.assumed.clone());
         let svg = self.svg.as_deref().map(Target::create).transpose()?;
         let bar = input.progress(screen, "searching");
         let mut steps = Steps::default();

@@ -55,6 +55,9 @@ impl Calls {
         let reader = Reader::open(&self.store)?;
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let found = reader.calls(&Query { filter: self.filter.filter(), limit })?;
+        if self.format == Format::Table {
+            screen.page();
+        }
         let (cut, days, shown) = (found.cut, found.days, counted(found.records.len() as u64, "call"));
         self.print(&reader, found, order, screen)?;
         if cut {
@@ -76,6 +79,7 @@ impl Calls {
         screen: &mut Screen,
     ) -> anyhow::Result<()> {
         const WRITING: &str = "cannot write the results";
+        let long = screen.is_long(found.records.len() + 4);
         let Screen { out, width, colour, .. } = screen;
         let (count, days) = (counted(found.records.len() as u64, "call"), counted(found.days as u64, "day"));
         match self.format {
@@ -93,11 +97,16 @@ impl Calls {
                 let row =
                     |call: Call, streams: Vec<Stream>| rows.push(calls::Row::new(&call, streams.iter()));
                 reader.with_streams(found.records, row)?;
+                if long {
+                    writeln!(out, "{count} found; {days} searched\n").context(WRITING)?;
+                }
                 if !rows.is_empty() {
                     calls::write(out, rows, order, *width, *colour).context(WRITING)?;
                     writeln!(out).context(WRITING)?;
                 }
-                writeln!(out, "{count} found; {days} searched").context(WRITING)?;
+                if !long {
+                    writeln!(out, "{count} found; {days} searched").context(WRITING)?;
+                }
             }
         }
         out.flush().context(WRITING)

@@ -3,7 +3,7 @@
 mod search;
 
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::Args;
@@ -19,17 +19,16 @@ use ringtap_export::source::Source;
 use ringtap_model::{Call, Frame, Id, LinkType, Nanos, Stream};
 use ringtap_report::text::counted;
 use ringtap_report::time;
-use ringtap_spool::{MasterKey, Reader, Segment};
+use ringtap_spool::Reader;
 use serde_json::{Value, json};
 
 use crate::anonymous::Anonymise;
-use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::files::{Content, Files, Wanted};
 use crate::filter::FilterArgs;
-use crate::keys::public_keys;
 use crate::screen::Screen;
 use crate::sound::{How, refuse_without_encoder};
+use crate::spool_args::{SpoolArgs, remark_unproven};
 
 /// Export recorded calls from the spool: packets, sound, records, ladders
 ///
@@ -47,18 +46,8 @@ pub(crate) struct Export {
     /// Directory of the database
     #[arg(long, value_name = "DIR")]
     store: PathBuf,
-    /// Directory of the spool; repeat it for each further directory with its segments
-    #[arg(long, value_name = "DIR", required = true)]
-    spool: Vec<PathBuf>,
-    /// A file with a key that the spool was sealed with, or with several, or a directory of such files; may
-    /// be repeated
-    #[arg(long, value_name = "FILE")]
-    key: Vec<PathBuf>,
-    /// A public key: packets of segments that it did not sign are left out. A file or 64 hex digits; a
-    /// file may hold several keys, a directory several files; may be repeated [default: the keys that signed
-    /// the heads of the spool's chains]
-    #[arg(long, value_name = "PUBLIC")]
-    signed_by: Vec<String>,
+    #[command(flatten)]
+    spool: SpoolArgs,
     /// Export the interception product of intercepted calls instead of their recording
     #[arg(long)]
     product: bool,
@@ -103,27 +92,6 @@ struct Outcome {
     exit: Exit,
 }
 
-/// Says what was left out because nothing proves that the spool's writers wrote it, and what was exported
-/// although nothing proves it.
-fn remark_unproven(spool: &Reader, screen: &mut Screen) {
-    let segments: Vec<&str> = spool.foreign().map(Segment::as_str).collect();
-    if let Some(first) = segments.first() {
-        screen.remark(format!(
-            "left out: {} without a seal by the spool's key, the first `{first}`; nothing proves who wrote \
-             that. `ringtap verify` names all",
-            counted(segments.len() as u64, "segment")
-        ));
-    }
-    let segments: Vec<&str> = spool.unproven().map(Segment::as_str).collect();
-    if let Some(first) = segments.first() {
-        screen.remark(format!(
-            "unproven: {} from before the spool was signed, the first `{first}`: nothing proves that their \
-             packets are as they were captured",
-            counted(segments.len() as u64, "segment")
-        ));
-    }
-}
-
 impl Export {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
@@ -131,15 +99,7 @@ impl Export {
         refuse_without_encoder(self.wanted.opus())?;
         let mut mask = self.anonymise.mask()?;
         let store = ringtap_store::Reader::open(&self.store)?;
-        let mut spool = self.spool()?;
-        if self.signed_by.is_empty() && spool.head_signers().len() > 1 {
-            let keys: Vec<String> = spool.head_signers().iter().map(ToString::to_string).collect();
-            screen.remark(format!(
-                "the heads of the spool's chains are signed by different keys, {}: say which are yours with \
-                 `--signed-by`",
-                keys.join(" and ")
-            ));
-        }
+        let mut spool = self.spool.open(screen)?;
         let Some(call) = &self.call else {
             let exit = self.search(&store, &mut spool, mask.as_mut(), screen);
             remark_unproven(&spool, screen);
@@ -153,6 +113,9 @@ impl Export {
 
     fn refuse_nonsense(&self) -> anyhow::Result<()> {
         let misuse = |sentence: String| -> anyhow::Result<()> { Err(Misuse(sentence).into()) };
+        if self.spool.spool.is_empty() {
+            return misuse("name the directory of the spool with `--spool DIR`".into());
+        }
         self.wanted.refuse_one_file_for_two()?;
         if self.wanted.is_empty() {
             return misuse(
@@ -175,26 +138,6 @@ impl Export {
             );
         }
         Ok(())
-    }
-
-    fn spool(&self) -> anyhow::Result<Reader> {
-        let mut dirs = self.spool.iter();
-        let first = dirs.next().map_or(Path::new("."), PathBuf::as_path);
-        let mut spool = Reader::open(first)?;
-        if let Some(far) = distant::of(first)? {
-            spool.far(far);
-        }
-        dirs.for_each(|dir| spool.add_dir(dir));
-        if !self.key.is_empty() {
-            ringtap_daemon::forbid_dumps();
-        }
-        for path in &self.key {
-            MasterKey::read_all(path)?.into_iter().for_each(|key| spool.add_key(key));
-        }
-        if !self.signed_by.is_empty() {
-            spool.trust(&public_keys(&self.signed_by)?)?;
-        }
-        Ok(spool)
     }
 
     /// Opens the requested files of a call.
@@ -240,7 +183,7 @@ impl Export {
         })?;
         engine.close(&mut replay);
         if call_packets.packets == 0 {
-            bail!(call_packets.why_empty(&self.spool[0].display().to_string()));
+            bail!(call_packets.why_empty(&self.spool.name()));
         }
         for part in call_packets.descriptions().filter(|_| mask.is_none()) {
             screen.remark(part);

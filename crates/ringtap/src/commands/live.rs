@@ -268,13 +268,13 @@ impl Sink for Records<'_> {
 
     fn registration(&mut self, registration: Registration) {
         if !self.calls_only {
-            self.write(|page| page.record(RecordKind::Registrations, &registration));
+            self.write(|page| page.registration(&registration));
         }
     }
 
     fn message(&mut self, message: Message) {
         if !self.calls_only {
-            self.write(|page| page.record(RecordKind::Messages, &message));
+            self.write(|page| page.message(&message));
         }
     }
 }

@@ -23,6 +23,7 @@ pub(crate) mod live;
 pub(crate) mod man;
 pub(crate) mod mos;
 pub(crate) mod pause;
+pub(crate) mod records;
 pub(crate) mod release;
 pub(crate) mod resume;
 pub(crate) mod rules;

@@ -5,6 +5,7 @@
 //! | `refused` | input and arguments that are wrong |
 //! | `whole` | a call from the wire to every kind of output |
 //! | `anonymous` | captures that name nobody |
+//! | `found` | records of a file and of the database, found by the same filters |
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
 //! | `live` | its loopback, and refusals |
@@ -22,6 +23,7 @@ mod captured;
 mod codecs;
 mod doctor;
 mod flood;
+mod found;
 mod hostile_files;
 mod installed;
 mod live;

@@ -162,14 +162,7 @@ impl Write for RemarkBuffer {
 /// A screen that prints nothing, and the buffer of its remarks.
 fn quiet(screen: &Screen) -> (Screen, RemarkBuffer) {
     let remarks = RemarkBuffer::default();
-    let quiet = Screen {
-        out: Box::new(io::sink()),
-        err: Box::new(remarks.clone()),
-        width: screen.width,
-        colour: false,
-        watched: false,
-        terminal: false,
-    };
+    let quiet = Screen::quiet(Box::new(remarks.clone()), screen.width);
     (quiet, remarks)
 }
 
