@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`find`] | search for the call that the user named |
 //! | [`collect`] | selection of its packets and its sound from a capture |
+//! | [`chosen`] | the calls of a capture that a report shows |
 //! | [`steps`] | its messages as steps of a ladder |
 //! | [`call_part`], [`call_packets`] | its packets in the spool, and how many are missing |
 //! | [`source`] | its packets in order of time, for one or more passes |
@@ -24,6 +25,7 @@ pub mod anonymous;
 pub mod batch;
 pub mod call_packets;
 pub mod call_part;
+pub mod chosen;
 pub mod collect;
 pub mod connections;
 pub mod engine;

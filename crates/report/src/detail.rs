@@ -14,44 +14,49 @@ use crate::time;
 pub fn write(out: &mut dyn Write, call: &Call, width: usize, colour: bool) -> io::Result<()> {
     writeln!(out, "{}", Style::Bold.paint(&format!("Call {}", shown(&call.call_id)), colour))?;
     let layout = Layout::under_heading(width);
-    let mut line = |name: &str, value: &str| layout.line(out, name, value, Style::Plain);
-    line("Record", &call.id.to_string())?;
-    line("From", &party(call.from_display.as_deref(), call.from_user.as_deref(), call.from_host.as_deref()))?;
-    line("To", &party(None, call.to_user.as_deref(), call.to_host.as_deref()))?;
-    if call.ruri_user != call.to_user || call.ruri_host != call.to_host {
-        line("Request-URI", &party(None, call.ruri_user.as_deref(), call.ruri_host.as_deref()))?;
-    }
-    if let Some(identity) = &call.asserted_identity {
-        line("Asserted", identity)?;
-    }
-    if !call.diverted_to.is_empty() {
-        line("Diverted to", &call.diverted_to.join(", "))?;
-    }
-    line("Signalling", &signalling(call))?;
-    for (name, agent) in [("Caller's UA", &call.user_agent_caller), ("Callee's UA", &call.user_agent_callee)]
-    {
-        agent.as_deref().map_or(Ok(()), |agent| line(name, agent))?;
-    }
-    line("Outcome", &outcome(call))?;
-    for (name, time) in times(call) {
-        line(name, &time)?;
-    }
+    lines(call).iter().try_for_each(|(name, value)| layout.line(out, name, value, Style::Plain))
+}
+
+/// Name and value of each field, as they came from the network.
+pub fn lines(call: &Call) -> Vec<(&'static str, String)> {
+    let mut lines = parties(call);
+    lines.push(("Signalling", signalling(call)));
+    let agents = [("Caller's UA", &call.user_agent_caller), ("Callee's UA", &call.user_agent_callee)];
+    lines.extend(agents.into_iter().filter_map(|(name, agent)| Some((name, agent.clone()?))));
+    lines.push(("Outcome", outcome(call)));
+    lines.extend(times(call));
     if call.mos.is_some() {
-        line("MOS", &format!("{}, worst 10 s {}", figure(call.mos, 2), figure(call.mos_worst_interval, 2)))?;
+        let worst = figure(call.mos_worst_interval, 2);
+        lines.push(("MOS", format!("{}, worst 10 s {worst}", figure(call.mos, 2))));
     }
     if !call.dtmf.is_empty() {
-        line("DTMF", &call.dtmf.iter().map(|digit| digit.digit.as_str()).collect::<Vec<_>>().join(" "))?;
+        let digits: Vec<_> = call.dtmf.iter().map(|digit| digit.digit.as_str()).collect();
+        lines.push(("DTMF", digits.join(" ")));
     }
-    for note in &call.notes {
-        line("Note", &note_line(note))?;
-    }
+    lines.extend(call.notes.iter().map(|note| ("Note", note_line(note))));
     if call.capture_drops > 0 {
-        line(
-            "Capture",
-            &format!("{} dropped by this monitor meanwhile", counted(call.capture_drops, "packet")),
-        )?;
+        let dropped = counted(call.capture_drops, "packet");
+        lines.push(("Capture", format!("{dropped} dropped by this monitor meanwhile")));
     }
-    Ok(())
+    lines
+}
+
+fn parties(call: &Call) -> Vec<(&'static str, String)> {
+    let display = call.from_display.as_deref();
+    let mut lines = vec![
+        ("Record", call.id.to_string()),
+        ("From", party(display, call.from_user.as_deref(), call.from_host.as_deref())),
+        ("To", party(None, call.to_user.as_deref(), call.to_host.as_deref())),
+    ];
+    if call.ruri_user != call.to_user || call.ruri_host != call.to_host {
+        let uri = party(None, call.ruri_user.as_deref(), call.ruri_host.as_deref());
+        lines.push(("Request-URI", uri));
+    }
+    lines.extend(call.asserted_identity.iter().map(|identity| ("Asserted", identity.clone())));
+    if !call.diverted_to.is_empty() {
+        lines.push(("Diverted to", call.diverted_to.join(", ")));
+    }
+    lines
 }
 
 /// Code, direction, since when, and the evidence.

@@ -1,4 +1,4 @@
-//! Formats records: tables, ladders, CSV, JSON lines, SVG, summaries.
+//! Formats records: tables, ladders, CSV, JSON lines, SVG, HTML, summaries.
 //!
 //! This crate does not read records, and does not choose where its text goes. Its functions accept records
 //! and write to any `Write`.
@@ -19,7 +19,9 @@
 //! | [`calls`], [`streams`], [`registrations`], [`messages`] | tables of records, and the figures in them |
 //! | [`detail`] | one call in full |
 //! | [`ladder`], [`svg`] | messages, streams and digits over time: as text, as a drawing |
+//! | [`html`] | a capture as one page for a browser |
 //! | [`message`] | a SIP message in a few words |
+//! | [`sentence`] | what happened to a call, in words |
 //! | [`summary`] | the summary of a capture |
 //! | [`rating`] | the terms of a MOS |
 //! | [`csv`], [`json`] | records in machine-readable formats |
@@ -33,12 +35,14 @@ pub mod csv;
 pub mod detail;
 pub mod fields;
 pub mod file;
+pub mod html;
 pub mod json;
 pub mod ladder;
 pub mod message;
 pub mod messages;
 pub mod rating;
 pub mod registrations;
+pub mod sentence;
 pub mod streams;
 pub mod style;
 pub mod summary;

@@ -112,7 +112,8 @@ pub fn detail(out: &mut dyn Write, stream: &Stream, width: usize, colour: bool) 
     table::write(&mut Indented { out, begin: true }, INTERVALS, rows, width.saturating_sub(2), colour)
 }
 
-fn figures(stream: &Stream) -> Vec<(&'static str, String)> {
+/// Name and value of each figure.
+pub fn figures(stream: &Stream) -> Vec<(&'static str, String)> {
     let ms = |value: Option<f64>, places| match value {
         Some(value) => format!("{value:.places$} ms"),
         None => "-".to_string(),

@@ -105,7 +105,7 @@ impl Summary {
     /// Writes all figures that are not zero.
     pub fn write(&self, out: &mut dyn Write, input: &Input, width: usize, colour: bool) -> io::Result<()> {
         let layout = Layout { indent: 0, name: NAME, width, colour };
-        for (name, value) in self.lines().into_iter().chain(input.lines()) {
+        for (name, value) in self.told(input) {
             let style = match name {
                 "Dropped" | "Damage" => Style::Bad,
                 "Worst MOS" => Style::of_mos(self.worst.as_ref().map(|worst| worst.mos)),
@@ -114,6 +114,11 @@ impl Summary {
             layout.line(out, name, &value, style)?;
         }
         Ok(())
+    }
+
+    /// Name and value of all figures that are not zero, as they came from the network.
+    pub fn told(&self, input: &Input) -> Vec<(&'static str, String)> {
+        self.lines().into_iter().chain(input.lines()).collect()
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {

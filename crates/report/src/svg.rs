@@ -119,7 +119,7 @@ impl<'a> Drawing<'a> {
     }
 
     fn open(&mut self, width: f64, height: f64) {
-        let title = self.picture.heading.first().map(|line| escaped(line)).unwrap_or_default();
+        let title = self.picture.heading.first().map_or("Ladder".to_owned(), |line| escaped(line));
         // Writing to a String cannot fail.
         let _ = write!(
             self.svg,

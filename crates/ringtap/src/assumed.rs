@@ -26,6 +26,11 @@ impl Assumed {
         let exceptions = self.no_plc.clone().unwrap_or_default();
         Receivers { conceal: self.no_plc.is_none() || !exceptions.is_empty(), exceptions }
     }
+
+    /// Whether single receivers are named.
+    pub(crate) fn names_receivers(&self) -> bool {
+        self.no_plc.as_ref().is_some_and(|exceptions| !exceptions.is_empty())
+    }
 }
 
 fn receiver(text: &str) -> Result<Receiver, String> {

@@ -28,6 +28,7 @@ use crate::commands::{
     pause::Pause,
     records::{Messages, Registrations, Streams},
     release::Release,
+    report::ReportArgs,
     resume::Resume,
     rules::Rules,
     run::Run,
@@ -65,6 +66,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Analyze(Box<Analyze>),
     Call(CallArgs),
+    Report(Box<ReportArgs>),
     Extract(Extract),
     Calls(Calls),
     Streams(Streams),

@@ -15,6 +15,7 @@ use ringtap_capture::{Capture, Damage, Merge};
 use ringtap_engine::{Config, Counters, Engine};
 pub(crate) use ringtap_export::find::Listener;
 use ringtap_model::{Frame, Nanos};
+use ringtap_report::summary;
 
 use crate::assumed::Assumed;
 use crate::engine_config::engine_config;
@@ -89,6 +90,20 @@ impl Pass {
             exit = Exit::Interrupted;
         }
         exit
+    }
+}
+
+impl Pass {
+    /// The figures of the input for a summary.
+    pub(crate) fn figures(&self, stored: Option<String>) -> summary::Input {
+        summary::Input {
+            span: self.span,
+            kinds: self.counters.kinds(),
+            // Frames without IP (ARP, LLDP) are not lost; `kinds` counts them.
+            drops: self.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
+            stored,
+            damage: self.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),
+        }
     }
 }
 

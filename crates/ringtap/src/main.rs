@@ -6,6 +6,7 @@
 //! | `input` | captures to read, in one thread or several |
 //! | `filter`, `order` | filters that select records; the order of a table |
 //! | `files`, `sound` | the files of a call: packets, pages, sound |
+//! | `embed` | the sound of calls, to embed into a page |
 //! | `anonymous` | the options of anonymisation |
 //! | `spool_args` | the spool whose packets a command reads |
 //! | `distant` | the bucket with older segments of a spool |
@@ -20,6 +21,7 @@ mod assumed;
 mod cli;
 mod commands;
 mod distant;
+mod embed;
 mod engine_config;
 mod exit;
 mod files;
@@ -75,6 +77,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
     match command {
         Command::Analyze(analyze) => analyze.run(screen),
         Command::Call(call) => call.run(screen),
+        Command::Report(report) => report.run(screen),
         Command::Extract(extract) => extract.run(screen),
         Command::Calls(calls) => calls.run(screen),
         Command::Streams(streams) => streams.run(screen),

@@ -7,7 +7,7 @@ use ringtap_model::{Call, Message, Registration, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::style::Style;
-use ringtap_report::summary::{self, Summary};
+use ringtap_report::summary::Summary;
 use ringtap_report::{calls, json, messages, registrations, streams};
 
 use crate::input::Pass;
@@ -147,14 +147,7 @@ impl<'a> Page<'a> {
             true => Some(rows),
             false => rows.write(out, order, *width, *colour).map(|()| None)?,
         };
-        let input = summary::Input {
-            span: pass.span,
-            kinds: pass.counters.kinds(),
-            // Frames without IP (ARP, LLDP) are not lost; `kinds` counts them.
-            drops: pass.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
-            stored,
-            damage: pass.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),
-        };
+        let input = pass.figures(stored);
         summary.write(out, &input, *width, *colour)?;
         if let Some(rows) = below {
             writeln!(out)?;

@@ -194,7 +194,7 @@ pub(crate) fn refuse_without_encoder(wanted: bool) -> Result<(), ringtap_audio::
 }
 
 /// Describes the channels.
-fn sides(sides: ChannelLayout, silent: [bool; 2]) -> String {
+pub(crate) fn sides(sides: ChannelLayout, silent: [bool; 2]) -> String {
     let [caller, callee] = silent.map(|silent| if silent { "silent" } else { "sounds" });
     match sides {
         ChannelLayout::Stereo => format!("left the caller ({caller}), right the callee ({callee})"),

@@ -25,6 +25,7 @@ pub(crate) mod mos;
 pub(crate) mod pause;
 pub(crate) mod records;
 pub(crate) mod release;
+pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod rules;
 pub(crate) mod run;

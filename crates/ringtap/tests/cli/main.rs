@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `refused` | input and arguments that are wrong |
 //! | `whole` | a call from the wire to every kind of output |
+//! | `page` | a capture as an HTML page, and a browser that opens it |
 //! | `anonymous` | captures that name nobody |
 //! | `found` | records of a file and of the database, found by the same filters |
 //! | `doctor` | this machine |
@@ -28,6 +29,7 @@ mod hostile_files;
 mod installed;
 mod live;
 mod opus;
+mod page;
 mod refused;
 mod run;
 mod sound;
