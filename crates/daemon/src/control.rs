@@ -20,6 +20,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::clock_watch::{ClockWatch, shown};
 use crate::connections::{self, Bounded, Peer, TIMEOUT};
+use crate::shared_status::SharedStatus;
+use crate::status_report::StatusReport;
 
 /// A request.
 #[derive(Debug, Serialize, Deserialize)]
@@ -53,6 +55,13 @@ pub enum Request {
     },
     /// The rules in effect, and how many calls each has decided.
     Rules,
+    /// The state of the daemon: a [`StatusReport`] as JSON.
+    Status,
+    /// Calls in progress: a [`CallList`](crate::live_calls::CallList) as JSON.
+    Calls {
+        /// At most so many, and never more than [`MOST_CALLS`].
+        most: usize,
+    },
     /// Whether the system clock is trusted.
     Clock {
         /// Trusts it from now on.
@@ -113,6 +122,7 @@ pub(crate) fn serve(
     listener: UnixListener,
     context: Option<ControlContext>,
     clock: Arc<ClockWatch>,
+    shared_status: Arc<SharedStatus>,
 ) -> io::Result<()> {
     let accept = |listener: &UnixListener| {
         let (connection, _) = listener.accept()?;
@@ -122,7 +132,7 @@ pub(crate) fn serve(
     let serve = move |bounded: &mut Bounded<'_, UnixStream>, connection: &UnixStream, peer: &Peer| {
         let process = socket_peercred(connection).map_or(0, |peer| peer.pid.as_raw_nonzero().get());
         let from = format!("{}, process {process}", peer.name);
-        serve_connection(bounded, &from, context.as_ref(), &clock)
+        serve_connection(bounded, &from, context.as_ref(), (&clock, &shared_status))
     };
     let refuse = |mut connection: &UnixStream| {
         let told = "too many connections of this user: wait 5 s, and try again".to_owned();
@@ -143,12 +153,19 @@ fn serve_connection(
     connection: &mut (impl Read + Write),
     from: &str,
     context: Option<&ControlContext>,
-    clock: &ClockWatch,
+    (clock, shared_status): (&ClockWatch, &SharedStatus),
 ) -> io::Result<()> {
     let line = read_line(connection)?;
     let (what, answer) = match (serde_json::from_slice::<Request>(&line), context) {
         (Err(error), _) => (None, Err(anyhow::anyhow!("cannot read the request: {error}"))),
         (Ok(request @ Request::Clock { confirm }), _) => (request.shown(), Ok(clock_state(clock, confirm))),
+        (Ok(Request::Status), _) => {
+            (None, serde_json::to_string(&StatusReport::of(shared_status)).map_err(Into::into))
+        }
+        (Ok(Request::Calls { most }), _) => {
+            let calls = shared_status.calls_in_progress(most.min(MOST_CALLS));
+            (None, calls.and_then(|calls| Ok(serde_json::to_string(&calls)?)))
+        }
         (Ok(request), context) => {
             let answer = |context| answer(&request, context);
             let none = || Err(anyhow::anyhow!("no packets are recorded: set [spool] directory"));
@@ -194,7 +211,11 @@ impl Request {
             Self::Resume { call } => Some(format!("resume {call}")),
             Self::Hold { call, case, product: false } => Some(format!("hold {call} for {case}")),
             Self::Clock { confirm: true } => Some("confirm the clock".to_owned()),
-            Self::Hold { product: true, .. } | Self::Rules | Self::Clock { confirm: false } => None,
+            Self::Hold { product: true, .. }
+            | Self::Rules
+            | Self::Status
+            | Self::Calls { .. }
+            | Self::Clock { confirm: false } => None,
         }
     }
 }
@@ -208,7 +229,9 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
         Request::Hold { call, case, product } => return hold(context, call, case, *product),
-        Request::Clock { .. } => bail!("it is no command about recordings"),
+        Request::Clock { .. } | Request::Status | Request::Calls { .. } => {
+            bail!("it is no command about recordings")
+        }
         Request::Pause { call } => (call, CallCommand::Pause),
         Request::Resume { call } => (call, CallCommand::Resume),
     };
@@ -274,6 +297,8 @@ pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
     if answer.ok { Ok(answer.told) } else { bail!(answer.told) }
 }
 
-/// Longest request and longest answer, in bytes.
+/// Most calls in progress that are listed: a worker lists a thousand in some 30 ms, while its ring fills.
+pub const MOST_CALLS: usize = 1_000;
+/// Longest request and longest answer, in bytes. A call with its streams has some kilobytes.
 const REQUEST: usize = 8 << 10;
-const ANSWER: u64 = 1 << 20;
+const ANSWER: u64 = 64 << 20;

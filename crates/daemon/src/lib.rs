@@ -22,6 +22,7 @@
 //! | `store` | the store's settings and log lines |
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `shared_status` | the figures that threads report |
+//! | `live_calls`, [`status_report`] | calls in progress and those figures, for the control socket |
 //! | `status`, `metrics`, `http` | those figures as a log line, as metrics, on two pages |
 //! | `processes` | the processes with the keys and for the network, and the confinement of each |
 //! | `system` | user, capabilities, service manager |
@@ -45,6 +46,7 @@ mod handover;
 mod heads;
 mod housekeeping;
 mod http;
+pub mod live_calls;
 mod locks;
 mod logger;
 mod main_loop;
@@ -57,6 +59,7 @@ mod sampling;
 mod shared_status;
 mod source;
 mod status;
+pub mod status_report;
 mod store;
 mod system;
 mod threads;
@@ -210,7 +213,8 @@ fn serve(
                 spool: spool.to_owned(),
             }
         });
-        control::serve(control, context, Arc::clone(clock)).context("[process] control")?;
+        let shared_status = Arc::clone(&threads.shared_status);
+        control::serve(control, context, Arc::clone(clock), shared_status).context("[process] control")?;
     }
     if let Some((listener, guard)) = listener {
         let address = listener.local_addr().map(|address| address.to_string()).unwrap_or_default();

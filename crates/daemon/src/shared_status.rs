@@ -12,6 +12,8 @@ use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
+use crate::live_calls::{CallList, LiveCalls};
+
 /// One worker's figures, reported a few times a second.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkerReport {
@@ -63,11 +65,14 @@ pub(crate) struct SharedStatus {
     /// By how many seconds the clock has stepped; 0 if it is trusted.
     clock_step: AtomicI64,
     pub(crate) started: Instant,
+    /// Lists of calls in progress, for people who ask.
+    pub(crate) live_calls: LiveCalls,
 }
 
 impl SharedStatus {
     pub(crate) fn new(workers: Vec<WorkerInfo>, store: CountsHandle) -> Self {
         Self {
+            live_calls: LiveCalls::new(workers.len()),
             reports: workers.iter().map(|_| Mutex::default()).collect(),
             lost: workers.iter().map(|_| AtomicU64::new(0)).collect(),
             workers,
@@ -132,6 +137,16 @@ impl SharedStatus {
             !report.done && since > STALLED
         };
         self.reports.iter().position(silent)
+    }
+
+    /// Calls in progress, the latest, at most `most`.
+    ///
+    /// # Errors
+    ///
+    /// A worker does not answer.
+    pub(crate) fn calls_in_progress(&self, most: usize) -> anyhow::Result<CallList> {
+        let has_ended = |worker: usize| self.reports.get(worker).is_some_and(|report| locked(report).done);
+        self.live_calls.ask(most, has_ended)
     }
 
     /// Whether every worker has ended.

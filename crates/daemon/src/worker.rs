@@ -15,6 +15,7 @@ use ringtap_store::{CallNote, RecordSender};
 use super::shared_status::{SharedStatus, WorkerReport};
 use crate::call_notes;
 use crate::config::Speed;
+use crate::live_calls::CallList;
 
 /// A worker before its start.
 pub(crate) struct Worker {
@@ -238,6 +239,11 @@ impl Worker {
             recorder.report();
         }
         self.report_figures(tap, false);
+        let live_calls = &self.shared_status.live_calls;
+        if let Some(most) = live_calls.asked(self.number) {
+            let (calls, total) = self.engine.calls_in_progress(most);
+            live_calls.answer(self.number, CallList { calls, total });
+        }
         self.engine.report_external_drops(self.shared_status.external_drops());
     }
 

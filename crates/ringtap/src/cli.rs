@@ -32,6 +32,7 @@ use crate::commands::{
     resume::Resume,
     rules::Rules,
     run::Run,
+    status::Status,
     verify::Verify,
 };
 use crate::screen::Colour;
@@ -84,6 +85,7 @@ pub(crate) enum Command {
     Compare(Compare),
     Mos(Mos),
     Run(Run),
+    Status(Status),
     Keep(Keep),
     Pause(Pause),
     Resume(Resume),
@@ -112,6 +114,7 @@ impl Command {
             | Self::Registrations(_)
             | Self::Messages(_)
             | Self::Live(_)
+            | Self::Status(_)
             | Self::Hold(_)
             | Self::Forget(_) => true,
             _ => false,
@@ -146,6 +149,7 @@ Examples:
   ringtap calls --store /var/lib/ringtap/records --number '*0138' --since '2026-11-21 02:00'
   ringtap generate --out demo.pcap --truth demo.jsonl
   ringtap run -c /etc/ringtap/ringtap.toml
+  ringtap status
   ringtap verify /var/lib/ringtap/spool --key /etc/ringtap/sign.pub
   ringtap mos --codec G729 --loss 2 --delay-ms 150
   ringtap live -i ens1f0

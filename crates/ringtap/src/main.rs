@@ -87,6 +87,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Compare(compare) => compare.run(screen),
         Command::Mos(mos) => mos.run(screen),
         Command::Run(run) => run.run(screen),
+        Command::Status(status) => status.run(screen),
         Command::Keep(keep) => keep.run(screen),
         Command::Pause(pause) => pause.run(screen),
         Command::Resume(resume) => resume.run(screen),

@@ -144,22 +144,18 @@ impl Reader {
     }
 
     /// Each of these calls with its streams, in their order.
-    pub fn with_streams(
-        &self,
-        calls: Vec<Call>,
-        mut each: impl FnMut(Call, Vec<Stream>),
-    ) -> Result<(), Error> {
+    pub fn with_streams(&self, calls: &[Call], mut each: impl FnMut(&Call, &[Stream])) -> Result<(), Error> {
         let mut open: Option<(Day, DayFile)> = None;
         for call in calls {
-            let day = Day::of(StoredRecord::start(&call));
+            let day = Day::of(StoredRecord::start(call));
             if open.as_ref().is_none_or(|(other, _)| *other != day) {
                 open = self.open_day(day)?.map(|file| (day, file));
             }
             let streams = match &open {
-                Some((_, file)) => self.streams_of_call(file, &call)?,
+                Some((_, file)) => self.streams_of_call(file, call)?,
                 None => Vec::new(),
             };
-            each(call, streams);
+            each(call, &streams);
         }
         Ok(())
     }

@@ -348,3 +348,13 @@ fn what_changed_is_found() {
     let names: Vec<_> = old.changed(&new).iter().map(|key| (key.section, key.name, key.live)).collect();
     assert_eq!(names, [("capture", "ring", false), ("log", "level", true)]);
 }
+
+#[test]
+fn nothing_has_to_stay_free() {
+    let parse =
+        |free: &str| Config::parse(&format!("[capture]\nfiles = [\"a\"]\n[retention]\nfree = {free}\n"));
+    for free in ["0", "\"0%\""] {
+        assert_eq!(parse(free).unwrap().retention.free.to_string(), "0%", "{free}");
+    }
+    assert!(parse("5").is_err(), "5 of what");
+}

@@ -280,7 +280,12 @@ impl<'de> Deserialize<'de> for CallSharePercent {
 
 impl<'de> Deserialize<'de> for FreeSpace {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
+        let text = match NumberOrText::deserialize(deserializer)? {
+            // Nothing is nothing in any unit.
+            NumberOrText::Whole(0) => return Ok(Self(SpaceThreshold::Thousandths(0))),
+            NumberOrText::Text(text) => text,
+            NumberOrText::Whole(_) | NumberOrText::Real(_) => String::new(),
+        };
         thousandths(&text)
             .map(SpaceThreshold::Thousandths)
             .or_else(|| measured(&text, &SIZES).map(SpaceThreshold::Bytes))

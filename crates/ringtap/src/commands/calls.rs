@@ -5,29 +5,37 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_daemon::control::MOST_CALLS;
 use ringtap_model::{Call, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
 use ringtap_report::{calls, json};
-use ringtap_store::{Found, Query, Reader};
+use ringtap_store::{Query, Reader};
 
+use super::control::{ControlArgs, calls_in_progress};
 use crate::exit::Exit;
 use crate::filter::FilterArgs;
 use crate::order::OrderArgs;
 use crate::page::Format;
 use crate::screen::Screen;
 
-/// Search calls in a database that `run` or `analyze --store` wrote
+/// Search calls in a database that `run` or `analyze --store` wrote, or ask the running daemon
 ///
-/// Finds past calls without their captures. If there are more than `--limit` calls, a remark on standard
-/// error says so; if a day cannot be read, the search fails.
+/// Finds past calls without their captures, or with `--live` calls in progress. If there are more than
+/// `--limit` calls, a remark on standard error says so; if a day cannot be read, the search fails.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Calls {
     /// Directory of the database
-    #[arg(long, value_name = "DIR")]
-    store: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "live", conflicts_with = "live")]
+    store: Option<PathBuf>,
+    /// Ask the running daemon for the calls in progress instead: the latest thousand. With several workers,
+    /// the media of a call that another worker has is not shown
+    #[arg(long)]
+    live: bool,
+    #[command(flatten)]
+    at: ControlArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -43,6 +51,7 @@ pub(crate) struct Calls {
 const EXAMPLES: &str = "\
 Examples:
   ringtap calls --store /var/lib/ringtap/records --number '*0138' --since '2026-11-21 02:00'
+  ringtap calls --live --number '*0138'
   ringtap calls --store /var/lib/ringtap/records --code 4xx --ip 198.51.100.0/24 --duration '<10s'
   ringtap calls --store /var/lib/ringtap/records --state failed,timeout --limit 0 --format csv > failed.csv
   ringtap calls --store /var/lib/ringtap/records --note one_way --sort length --top 20
@@ -52,60 +61,85 @@ impl Calls {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let order = self.order.of(self.format)?;
-        let reader = Reader::open(&self.store)?;
+        let Some(store) = &self.store else { return self.show_live(order, screen) };
+        let reader = Reader::open(store)?;
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let found = reader.calls(&Query { filter: self.filter.filter(), limit })?;
         if self.format == Format::Table {
             screen.page();
         }
-        let (cut, days, shown) = (found.cut, found.days, counted(found.records.len() as u64, "call"));
-        self.print(&reader, found, order, screen)?;
-        if cut {
+        let shown = counted(found.records.len() as u64, "call");
+        let line = format!("{shown} found; {} searched", counted(found.days as u64, "day"));
+        let rows = |rows: &mut Vec<calls::Row>| {
+            let row = |call: &Call, streams: &[Stream]| rows.push(calls::Row::new(call, streams.iter()));
+            Ok(reader.with_streams(&found.records, row)?)
+        };
+        self.print(found.records.iter(), rows, (&line, order), screen)?;
+        if found.cut {
             screen.remark(format!(
                 "more calls match than the {shown} shown: raise `--limit` or narrow the filters"
             ));
         }
-        if days == 0 {
+        if found.days == 0 {
             screen.remark("no records are stored for that time: no day was searched");
         }
         Ok(Exit::Done)
     }
 
-    fn print(
+    fn show_live(&self, order: Order, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let list = calls_in_progress(&self.at.control, MOST_CALLS)?;
+        let (listed, filter) = (list.calls.len(), self.filter.filter());
+        let selected = list.calls.into_iter().filter(|(call, streams)| filter.selects_call(call, streams));
+        let most = if self.limit == 0 { usize::MAX } else { self.limit };
+        let calls: Vec<(Call, Vec<Stream>)> = selected.take(most).collect();
+        if self.format == Format::Table {
+            screen.page();
+        }
+        let found = counted(calls.len() as u64, "call");
+        let line = format!("{found} found; {} in progress", counted(list.total as u64, "call"));
+        let rows = |rows: &mut Vec<calls::Row>| {
+            rows.extend(calls.iter().map(|(call, streams)| calls::Row::new(call, streams.iter())));
+            Ok(())
+        };
+        self.print(calls.iter().map(|(call, _)| call), rows, (&line, order), screen)?;
+        if listed < list.total {
+            screen.remark(format!("only the latest {} were searched", counted(listed as u64, "call")));
+        }
+        Ok(Exit::Done)
+    }
+
+    /// Prints calls: as records, or as a table of the rows that `rows` makes, with a line that sums up.
+    fn print<'a>(
         &self,
-        reader: &Reader,
-        found: Found<Call>,
-        order: Order,
+        mut records: impl ExactSizeIterator<Item = &'a Call>,
+        rows: impl FnOnce(&mut Vec<calls::Row>) -> anyhow::Result<()>,
+        (line, order): (&str, Order),
         screen: &mut Screen,
     ) -> anyhow::Result<()> {
         const WRITING: &str = "cannot write the results";
-        let long = screen.is_long(found.records.len() + 4);
+        let long = screen.is_long(records.len() + 4);
         let Screen { out, width, colour, .. } = screen;
-        let (count, days) = (counted(found.records.len() as u64, "call"), counted(found.days as u64, "day"));
         match self.format {
             Format::Jsonl => {
                 let mut lines = json::Lines::default();
-                found.records.iter().try_for_each(|call| lines.write(out, call)).context(WRITING)?;
+                records.try_for_each(|call| lines.write(out, call)).context(WRITING)?;
             }
             Format::Csv => {
                 let csv = Csv::begin(out, RecordKind::Calls).context(WRITING)?;
-                let mut write = |call| csv.record(out, RecordKind::Calls, call);
-                found.records.iter().try_for_each(&mut write).context(WRITING)?;
+                records.try_for_each(|call| csv.record(out, RecordKind::Calls, call)).context(WRITING)?;
             }
             Format::Table => {
-                let mut rows = Vec::with_capacity(found.records.len());
-                let row =
-                    |call: Call, streams: Vec<Stream>| rows.push(calls::Row::new(&call, streams.iter()));
-                reader.with_streams(found.records, row)?;
+                let mut made = Vec::with_capacity(records.len());
+                rows(&mut made)?;
                 if long {
-                    writeln!(out, "{count} found; {days} searched\n").context(WRITING)?;
+                    writeln!(out, "{line}\n").context(WRITING)?;
                 }
-                if !rows.is_empty() {
-                    calls::write(out, rows, order, *width, *colour).context(WRITING)?;
+                if !made.is_empty() {
+                    calls::write(out, made, order, *width, *colour).context(WRITING)?;
                     writeln!(out).context(WRITING)?;
                 }
                 if !long {
-                    writeln!(out, "{count} found; {days} searched").context(WRITING)?;
+                    writeln!(out, "{line}").context(WRITING)?;
                 }
             }
         }

@@ -12,6 +12,7 @@ use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
 use ringtap_spool::{Category, Hold as Held, Reader};
 
+use super::control::call_in_progress;
 use crate::distant;
 use crate::exit::Exit;
 use crate::filter::FilterArgs;
@@ -132,7 +133,8 @@ impl Hold {
 impl Hold {
     /// Asks the daemon to hold a call when it has ended.
     fn under_way(&self, call: &str) -> anyhow::Result<String> {
-        let (call, case, product) = (call.to_owned(), self.case.clone(), self.product);
+        let call = call_in_progress(&self.control, call)?;
+        let (case, product) = (self.case.clone(), self.product);
         ask(&self.control, &Request::Hold { call, case, product })
     }
 

@@ -3,7 +3,7 @@
 use clap::Args;
 use ringtap_daemon::control::Request;
 
-use super::control::{ControlArgs, request};
+use super::control::{ControlArgs, call_in_progress, request};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
@@ -15,7 +15,7 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = KEEP)]
 pub(crate) struct Keep {
-    /// Call-ID of the call
+    /// Call-ID of the call, or a beginning that no other call in progress has
     #[arg(value_name = "CALL-ID")]
     call: String,
     /// What to record: nothing, signalling, headers (of its media, without the sound), full
@@ -39,6 +39,7 @@ Examples:
 impl Keep {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        request(screen, &self.at, &Request::Keep { call: self.call, what: self.what })
+        let call = call_in_progress(&self.at.control, &self.call)?;
+        request(screen, &self.at, &Request::Keep { call, what: self.what })
     }
 }

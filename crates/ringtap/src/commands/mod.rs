@@ -29,4 +29,5 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod status;
 pub(crate) mod verify;

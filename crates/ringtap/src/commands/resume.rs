@@ -3,14 +3,14 @@
 use clap::Args;
 use ringtap_daemon::control::Request;
 
-use super::control::{ControlArgs, request};
+use super::control::{ControlArgs, call_in_progress, request};
 use crate::exit::Exit;
 use crate::screen::Screen;
 
 /// Resume recording the sound of a paused call
 #[derive(Args, Debug)]
 pub(crate) struct Resume {
-    /// Call-ID of the call
+    /// Call-ID of the call, or a beginning that no other call in progress has
     #[arg(value_name = "CALL-ID")]
     call: String,
     #[command(flatten)]
@@ -20,6 +20,7 @@ pub(crate) struct Resume {
 impl Resume {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        request(screen, &self.at, &Request::Resume { call: self.call })
+        let call = call_in_progress(&self.at.control, &self.call)?;
+        request(screen, &self.at, &Request::Resume { call })
     }
 }

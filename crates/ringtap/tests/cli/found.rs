@@ -157,6 +157,22 @@ fn a_call_of_the_database_is_shown_and_says_what_is_missing() {
     assert!(without.status == 2 && without.err.contains("--store"), "{without:?}");
 }
 
+/// Erasing cannot be undone: what could mean two calls erases none.
+#[test]
+fn an_ambiguous_beginning_forgets_nothing() {
+    let (folder, _path, store) = stored();
+    let spool = folder.path().join("spool");
+    std::fs::create_dir(&spool).unwrap();
+    let forget =
+        |call: &str| run(["forget", call, "--store", text(&store), "--spool", text(&spool), "--yes"]);
+    let ambiguous = forget("4f2a…");
+    assert_eq!(ambiguous.status, 1, "{ambiguous:?}");
+    assert!(ambiguous.err.contains("several calls begin with `4f2a…`"), "{ambiguous:?}");
+    assert!(!ambiguous.err.contains("forgetting"), "{ambiguous:?}");
+    let named = forget("4f2a19c1");
+    assert!(named.err.contains("forgetting 2026-11-21 02:01:00.000 UTC  221 -> "), "{named:?}");
+}
+
 #[test]
 fn times_are_in_the_zone_that_is_asked_for_and_in_utc_elsewhere() {
     let (_folder, path, store) = stored();

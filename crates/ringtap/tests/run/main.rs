@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `asked` | its state and the calls in progress, as it answers |
 //! | `carried` | out of the spool, whatever carried it |
 //! | `daemon` | a running ringtap, and what it left |
 //! | `disk` | a small disk |
@@ -21,6 +22,7 @@
 //! | `talk` | calls written by hand |
 //! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
 
+mod asked;
 mod carried;
 mod daemon;
 mod disk;

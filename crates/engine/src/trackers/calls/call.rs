@@ -428,6 +428,11 @@ impl CallEntry {
         self.bye.is_some() || (self.answer.is_none() && (self.failure.is_some() || self.cancel.is_some()))
     }
 
+    /// Whether it goes on, as far as is known: its BYE was not seen, and was probably not lost.
+    pub(crate) fn is_in_progress(&self) -> bool {
+        !self.is_over() && self.lost_since.is_none()
+    }
+
     /// Whether the last word was a challenge that an INVITE may still answer.
     pub(crate) fn is_challenged(&self) -> bool {
         self.answer.is_none() && matches!(self.final_code, 401 | 407)

@@ -273,17 +273,27 @@ impl CallTracker {
     /// A call as if it ended now.
     pub(crate) fn snapshot(&self, id: &Id, drops: u64) -> Option<EndedCall> {
         let (slot, call) = self.calls.iter().find(|(_, call)| call.id() == *id)?;
+        Some(self.as_ended(slot, call, drops))
+    }
+
+    /// The calls in progress as if they ended now, in no order.
+    pub(crate) fn snapshots(&self, drops: u64) -> impl Iterator<Item = EndedCall> {
+        let calls = self.calls.iter().filter(|(_, call)| call.is_in_progress());
+        calls.map(move |(slot, call)| self.as_ended(slot, call, drops))
+    }
+
+    fn as_ended(&self, slot: u32, call: &CallEntry, drops: u64) -> EndedCall {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let record = call.record(false, drops);
         let media = call.announced.then_some(media);
         let (rtt, facts) = (call.rtt(), call.media_facts());
-        Some(EndedCall { record, rtt, media, facts, silent_since: None })
+        EndedCall { record, rtt, media, facts, silent_since: None }
     }
 
     /// The calls in progress, without those that are over and wait for late packets, and those whose BYE was
     /// probably lost.
     pub(crate) fn in_progress(&self) -> impl Iterator<Item = (Id, CallRef)> {
-        let calls = self.calls.iter().filter(|(_, call)| !call.is_over() && call.lost_since.is_none());
+        let calls = self.calls.iter().filter(|(_, call)| call.is_in_progress());
         calls.map(|(slot, call)| (call.id(), CallRef::new(self.worker, self.calls.ticket(slot))))
     }
 
