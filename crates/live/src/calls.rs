@@ -128,9 +128,15 @@ pub struct DialogEntry {
 }
 
 impl DialogEntry {
-    /// The state of a call, or method and response of anything else.
+    /// The state of a call, with the code that ended it; or method and response of anything else.
     pub fn state(&self) -> String {
         match (&self.call, self.code) {
+            (
+                Some(Call { state: state @ (CallState::Failed | CallState::Redirected), final_code, .. }),
+                _,
+            ) if *final_code > 0 => {
+                format!("{} {final_code}", state.name())
+            }
             (Some(call), _) => call.state.name().to_string(),
             (None, Some(code)) => format!("{} {code}", self.method),
             (None, None) => self.method.to_string(),
@@ -238,8 +244,8 @@ impl LiveCalls {
         self.change(&call_id, |entry| {
             // The record of an ended call has the final figures.
             if !entry.ended {
+                entry.streams = own(&call, streams);
                 entry.call = Some(call);
-                entry.streams = streams;
             }
         });
     }
@@ -349,8 +355,8 @@ impl LiveCalls {
     fn finish(&mut self, call: Call, streams: Vec<Stream>) {
         let call_id = truncate(&call.call_id).to_string();
         self.change(&call_id, |entry| {
+            entry.streams = own(&call, streams);
             entry.call = Some(call);
-            entry.streams = streams;
             entry.ended = true;
         });
         self.evict();
@@ -428,6 +434,13 @@ impl Sink for BatchSink<'_> {
     fn sip(&mut self, seen: &SipSeen<'_>) {
         self.calls.message(seen, self.frames);
     }
+}
+
+/// Without streams that ended before the call began: ports are used again, and a call that announces them can
+/// be given what passed there before.
+fn own(call: &Call, streams: Vec<Stream>) -> Vec<Stream> {
+    let began = call.start().unwrap_or_default();
+    streams.into_iter().filter(|stream| stream.last >= began).collect()
 }
 
 /// Whether a message may be the first of its Call-ID. Later messages, of an evicted call or of one that began

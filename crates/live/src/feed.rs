@@ -1,5 +1,6 @@
 //! Sources of frames: interfaces, or capture files at a chosen speed.
 
+use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -109,31 +110,54 @@ pub fn filter(expression: &str) -> Result<Filter, live::Error> {
 /// Captures on interfaces.
 pub struct Taps {
     taps: Vec<(String, Tap)>,
+    /// Interfaces that could not be captured, and why.
+    left_out: Vec<String>,
     /// Frames so far: their number, over all interfaces.
     count: u64,
 }
 
 impl Taps {
-    /// Opens each interface and starts capturing.
+    /// Opens each interface and starts capturing. [`ANY`] is every interface that is up now; those that
+    /// cannot be captured are left out with a warning, unless there is no other.
     pub fn open(interfaces: &[String], filter: Option<&str>) -> Result<Self, live::Error> {
-        let mut taps = Vec::new();
-        for interface in interfaces {
-            let settings = Settings {
-                interface: interface.clone(),
-                filter: filter.map(str::to_owned),
-                ..Settings::default()
-            };
-            taps.extend(live::open(&settings)?.into_iter().map(|tap| (interface.clone(), tap)));
+        let mut all = Self { taps: Vec::new(), left_out: Vec::new(), count: 0 };
+        if !interfaces.iter().any(|interface| interface == ANY) {
+            interfaces.iter().try_for_each(|interface| all.add(interface, filter, None))?;
+            return Ok(all);
         }
-        Ok(Self { taps, count: 0 })
+        let there = up();
+        let share = Settings::default().ring / there.len().max(1);
+        let mut failed = None;
+        for interface in &there {
+            if let Err(error) = all.add(interface, filter, Some(share.max(SMALLEST))) {
+                all.left_out.push(format!("not captured: {error}"));
+                failed = Some(error);
+            }
+        }
+        match failed {
+            Some(error) if all.taps.is_empty() => Err(error),
+            _ => Ok(all),
+        }
     }
 
-    /// Warnings about settings that could not be applied.
+    fn add(&mut self, interface: &str, filter: Option<&str>, ring: Option<usize>) -> Result<(), live::Error> {
+        let usual = Settings::default();
+        let settings = Settings {
+            interface: interface.to_owned(),
+            filter: filter.map(str::to_owned),
+            ring: ring.unwrap_or(usual.ring),
+            ..usual
+        };
+        self.taps.extend(live::open(&settings)?.into_iter().map(|tap| (interface.to_owned(), tap)));
+        Ok(())
+    }
+
+    /// Warnings about settings that could not be applied, and interfaces left out.
     pub fn warnings(&self) -> Vec<String> {
         let of = |(name, tap): &(String, Tap)| -> Vec<String> {
             tap.warnings().iter().map(|note| format!("{name}: {note}")).collect()
         };
-        self.taps.iter().flat_map(of).collect()
+        self.taps.iter().flat_map(of).chain(self.left_out.iter().cloned()).collect()
     }
 
     /// `eth0, eth1`.
@@ -149,7 +173,7 @@ impl Feed for Taps {
         wait: Duration,
         on_batch: &mut dyn FnMut(&[Frame<'_>]),
     ) -> anyhow::Result<FeedStatus> {
-        let Self { taps, count } = self;
+        let Self { taps, count, .. } = self;
         // Each tap numbers its own frames; here they must differ.
         let mut numbered = |frames: &[Frame<'_>]| {
             let mut batch = [EMPTY; BATCH];
@@ -190,6 +214,25 @@ impl Feed for Taps {
     }
 }
 
+/// Interfaces of this network namespace that are up, by name.
+fn up() -> Vec<String> {
+    const IFF_UP: u32 = 1;
+    let is_up = |name: &str| {
+        let flags = fs::read_to_string(format!("/sys/class/net/{name}/flags")).unwrap_or_default();
+        let flags = flags.trim().strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        flags.is_some_and(|flags| flags & IFF_UP != 0)
+    };
+    let listed = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let mut names: Vec<String> =
+        listed.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_up(name)).collect();
+    names.sort();
+    names
+}
+
+/// The name that stands for every interface.
+pub const ANY: &str = "any";
+/// Bytes of the ring of an interface at least.
+const SMALLEST: usize = 1 << 20;
 const EMPTY: Frame<'static> =
     Frame { time: Nanos::ZERO, number: 0, link: LinkType(0), wire_len: 0, data: &[] };
 /// A year in seconds: a forged time in a file must not overflow a duration.

@@ -1,6 +1,5 @@
 //! What is shown, and what keys change.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,9 +7,10 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ringtap_live::calls::{self, DialogEntry, SipMessage, View};
 use ringtap_model::{Id, Nanos, Stream};
-use ringtap_report::calls::{loss_pct, worst};
 
 use crate::form::{FIELDS, Filter, Line};
+use crate::order::{SORTS, compare};
+pub(crate) use crate::order::{Sort, mos};
 
 /// Which screen is in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +24,8 @@ pub(crate) enum Page {
         /// Its place in the ladder.
         one: Option<usize>,
     },
+    /// Two messages side by side.
+    Compare,
     /// Streams of some calls.
     Streams,
     /// Counts.
@@ -57,29 +59,15 @@ pub(crate) enum Effect {
     Save(PathBuf, Vec<Arc<DialogEntry>>),
     /// A text was scrolled, possibly past its end.
     Scroll,
-}
-
-/// The order of the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sort {
-    Time,
-    From,
-    To,
-    State,
-    Duration,
-    Messages,
-    Source,
-    Destination,
-    Codec,
-    Loss,
-    Mos,
+    /// Clicks come here, or go to the terminal.
+    Mouse(bool),
 }
 
 /// How arrows of the ladder are coloured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LadderColours {
-    /// By kind of message.
-    ByKind,
+    /// By method or class of answer.
+    ByMethod,
     /// By Call-ID.
     ByCallId,
 }
@@ -135,6 +123,10 @@ pub(crate) struct App {
     pub(crate) first_lifeline: usize,
     pub(crate) stream: usize,
     pub(crate) scroll: usize,
+    /// A message of the ladder that was chosen to be compared, then the second one.
+    pub(crate) compared: Vec<Arc<SipMessage>>,
+    /// Clicks come here rather than to the terminal's own selection.
+    pub(crate) mouse: bool,
 }
 
 impl App {
@@ -158,10 +150,12 @@ impl App {
             flow: Vec::new(),
             step: 0,
             preview: true,
-            ladder_colours: LadderColours::ByKind,
+            ladder_colours: LadderColours::ByMethod,
             first_lifeline: 0,
             stream: 0,
             scroll: 0,
+            compared: Vec::new(),
+            mouse: true,
         }
     }
 
@@ -244,7 +238,7 @@ impl App {
         self.keep_in_sight();
     }
 
-    fn keep_in_sight(&mut self) {
+    pub(crate) fn keep_in_sight(&mut self) {
         let room = self.list_room();
         self.top = self.top.min(self.cursor).max((self.cursor + 1).saturating_sub(room));
         // No empty lines at the end while there are rows above.
@@ -290,6 +284,10 @@ impl App {
             KeyCode::Char('p') => {
                 self.paused = !self.paused;
             }
+            KeyCode::Char('M') => {
+                self.mouse = !self.mouse;
+                return Effect::Mouse(self.mouse);
+            }
             KeyCode::Char('i') | KeyCode::F(9) if self.page() != Page::Statistics => {
                 self.enter(Page::Statistics)
             }
@@ -300,20 +298,20 @@ impl App {
             _ => match self.page() {
                 Page::List => return self.key_list(key),
                 Page::Flow => self.key_flow(key),
-                Page::Raw { .. } | Page::Statistics => return self.key_text(key),
+                Page::Raw { .. } | Page::Statistics | Page::Compare => return self.key_text(key),
                 Page::Streams => self.key_streams(key),
             },
         }
         Effect::Nothing
     }
 
-    fn enter(&mut self, page: Page) {
+    pub(crate) fn enter(&mut self, page: Page) {
         self.scroll = 0;
         self.pages.push(page);
     }
 
     /// Opens a page about the selected calls, or the one under the cursor.
-    fn look_at(&mut self, page: Page, extended: bool) {
+    pub(crate) fn look_at(&mut self, page: Page, extended: bool) {
         self.open = if extended && !self.selected.is_empty() {
             self.selected.iter().filter_map(|serial| find(&self.view, *serial)).collect()
         } else {
@@ -323,6 +321,7 @@ impl App {
             return self.tell("there is no call to show yet".to_string());
         }
         (self.step, self.stream, self.first_lifeline) = (0, 0, 0);
+        self.compared.clear();
         self.unroll();
         self.enter(page);
     }
@@ -390,6 +389,13 @@ impl App {
         Effect::Clear
     }
 
+    /// Sorts by a column; a second time in the other direction.
+    pub(crate) fn sort_on(&mut self, sort: Sort) {
+        self.descending = self.sort == sort && !self.descending;
+        self.sort = sort;
+        self.arrange();
+    }
+
     fn sort_by(&mut self, step: isize) {
         let place = SORTS.iter().position(|sort| *sort == self.sort).unwrap_or(0) as isize;
         let count = SORTS.len() as isize;
@@ -413,15 +419,44 @@ impl App {
             KeyCode::F(6) | KeyCode::Char('r') => self.enter(Page::Raw { one: None }),
             KeyCode::F(8) | KeyCode::Char('m') => self.enter(Page::Streams),
             KeyCode::Char('t') => self.preview = !self.preview,
+            KeyCode::Char(' ') => self.compare(),
             KeyCode::F(7) | KeyCode::Char('c') => {
-                self.ladder_colours = if self.ladder_colours == LadderColours::ByKind {
+                self.ladder_colours = if self.ladder_colours == LadderColours::ByMethod {
                     LadderColours::ByCallId
                 } else {
-                    LadderColours::ByKind
+                    LadderColours::ByMethod
                 };
             }
             _ => {}
         }
+    }
+
+    /// Chooses the message under the cursor; with a second one, shows both.
+    fn compare(&mut self) {
+        let Some(Row::Sip(message, _)) = self.flow.get(self.step) else {
+            return self.tell("only messages can be compared".to_string());
+        };
+        let message = Arc::clone(message);
+        if self.compared.len() == 2 {
+            self.compared.clear();
+        }
+        match &self.compared[..] {
+            [one] if Arc::ptr_eq(one, &message) => self.compared.clear(),
+            [_] => {
+                self.compared.push(message);
+                self.compared.sort_by_key(|message| message.time);
+                self.enter(Page::Compare);
+            }
+            _ => {
+                self.compared.push(message);
+                self.tell("Space on another message compares it with this one".to_string());
+            }
+        }
+    }
+
+    /// Whether a row is the message that waits to be compared.
+    pub(crate) fn is_marked(&self, row: &Row) -> bool {
+        matches!((row, &self.compared[..]), (Row::Sip(message, _), [one]) if Arc::ptr_eq(one, message))
     }
 
     fn key_streams(&mut self, key: KeyEvent) {
@@ -528,51 +563,6 @@ fn find(view: &View, serial: u64) -> Option<Arc<DialogEntry>> {
     view.entries.get(place).cloned()
 }
 
-fn compare(a: &DialogEntry, b: &DialogEntry, sort: Sort, now: Nanos) -> Ordering {
-    // What is not known comes last.
-    let figure = |a: Option<f64>, b: Option<f64>| match (a, b) {
-        (Some(a), Some(b)) => a.total_cmp(&b),
-        (a, b) => b.is_some().cmp(&a.is_some()),
-    };
-    let stream = |entry: &DialogEntry| {
-        worst(entry.streams.iter()).map(|stream| (stream.codec.clone(), loss_pct(stream)))
-    };
-    match sort {
-        Sort::Time => a.serial.cmp(&b.serial),
-        Sort::From => a.from.cmp(&b.from),
-        Sort::To => a.to.cmp(&b.to),
-        Sort::State => a.state().cmp(&b.state()),
-        Sort::Duration => figure(a.duration_ms(now), b.duration_ms(now)),
-        Sort::Messages => a.count.cmp(&b.count),
-        Sort::Source => a.src.cmp(&b.src),
-        Sort::Destination => a.dst.cmp(&b.dst),
-        Sort::Codec => stream(a).map(|(codec, _)| codec).cmp(&stream(b).map(|(codec, _)| codec)),
-        Sort::Loss => figure(stream(a).map(|(_, loss)| loss), stream(b).map(|(_, loss)| loss)),
-        Sort::Mos => figure(mos(a), mos(b)),
-    }
-    .then(a.serial.cmp(&b.serial))
-}
-
-/// Of the worst stream.
-pub(crate) fn mos(entry: &DialogEntry) -> Option<f64> {
-    let of_call = entry.call.as_ref().and_then(|call| call.mos);
-    of_call.or_else(|| worst(entry.streams.iter()).and_then(|stream| stream.mos))
-}
-
-/// In the order of the list's columns.
-const SORTS: [Sort; 11] = [
-    Sort::Time,
-    Sort::From,
-    Sort::To,
-    Sort::State,
-    Sort::Duration,
-    Sort::Messages,
-    Sort::Source,
-    Sort::Destination,
-    Sort::Codec,
-    Sort::Loss,
-    Sort::Mos,
-];
 /// Lines of the list's screen that are not rows: three of the head, the columns, the keys.
 const LIST_FRAME: usize = 5;
 /// Lines of the ladder's screen that are not rows.

@@ -78,8 +78,9 @@ impl Filter {
             && (messages.0.is_empty()
                 || entry.messages.iter().any(|message| contains(message.text(), &messages.0)))
             && has(&self.any, || {
+                let code = entry.call.as_ref().map_or(0, |call| call.final_code);
                 format!(
-                    "{}\n{}\n{}\n{}\n{}\n{}",
+                    "{}\n{}\n{}\n{}\n{}\n{}\n{code}",
                     entry.from,
                     entry.to,
                     entry.src,

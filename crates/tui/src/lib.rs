@@ -10,8 +10,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `app`, `form` | the state of the screen, keys, filters |
+//! | `app`, `form`, `order` | the state of the screen, keys, filters, the order of the list |
 //! | `draw` | a state as a screen |
+//! | `input` | what keys, clicks and the wheel change |
 //! | `save` | messages into a pcap file |
 //! | [`terminal`] | the loop around a real terminal |
 #![forbid(unsafe_code)]
@@ -19,6 +20,8 @@
 mod app;
 mod draw;
 mod form;
+mod input;
+mod order;
 mod save;
 pub mod terminal;
 #[cfg(test)]

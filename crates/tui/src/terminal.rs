@@ -6,11 +6,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use ratatui::crossterm::event::{self, Event, KeyEvent, KeyEventKind};
+use ratatui::crossterm::event::{self, DisableMouseCapture, EnableMouseCapture, Event, KeyEventKind};
+use ratatui::crossterm::execute;
 use ringtap_live::watch::Shared;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::app::{App, Effect};
+use crate::input::{handle, on_mouse};
 use crate::{draw, save};
 
 /// At most this often a second something new is drawn.
@@ -23,7 +25,9 @@ const EVENTS: usize = 64;
 pub fn run(shared: &Shared, colour: bool, interrupted: fn() -> bool) -> anyhow::Result<()> {
     // Restores the terminal also where the program panics.
     let mut terminal = ratatui::try_init().context("cannot draw on this terminal")?;
+    capture_mouse(true);
     let result = show(&mut terminal, shared, colour, interrupted);
+    capture_mouse(false);
     ratatui::restore();
     result
 }
@@ -53,13 +57,16 @@ fn show(
                 Err(RecvTimeoutError::Timeout) => break,
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             };
-            let Event::Key(key) = event else { break };
-            if key.kind == KeyEventKind::Release {
-                continue;
-            }
+            let effect = match event {
+                Event::Key(key) if key.kind == KeyEventKind::Release => continue,
+                Event::Key(key) => handle(&mut app, key),
+                Event::Mouse(event) => on_mouse(&mut app, event),
+                _ => break,
+            };
             handled = true;
-            match handle(&mut app, key) {
+            match effect {
                 Effect::Nothing | Effect::Scroll => {}
+                Effect::Mouse(on) => capture_mouse(on),
                 Effect::Quit => return Ok(()),
                 Effect::Clear => {
                     shared.clear();
@@ -80,6 +87,15 @@ fn show(
     Ok(())
 }
 
+/// Asks for clicks and the wheel, or leaves them to the terminal. A terminal without a mouse ignores it.
+fn capture_mouse(on: bool) {
+    let _ = if on {
+        execute!(io::stdout(), EnableMouseCapture)
+    } else {
+        execute!(io::stdout(), DisableMouseCapture)
+    };
+}
+
 /// The terminal's events, read by a thread of its own, which ends with the program: `crossterm` does not
 /// return from reading a terminal that has hung up, and takes a whole core for it.
 fn events() -> io::Result<Receiver<io::Result<Event>>> {
@@ -96,15 +112,6 @@ fn hung_up() -> bool {
     let mut terminal = [PollFd::new(&stdin, PollFlags::empty())];
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
     poll(&mut terminal, Some(&Timespec::default())).is_ok() && terminal[0].revents().intersects(gone)
-}
-
-/// Handles a key. Only the drawing knows how long a text is, and scrolling ends where it does.
-pub(crate) fn handle(app: &mut App, key: KeyEvent) -> Effect {
-    let effect = app.key(key);
-    if matches!(effect, Effect::Scroll) {
-        app.scroll = app.scroll.min(draw::most_scroll(app));
-    }
-    effect
 }
 
 const DRAWING: &str = "cannot draw on this terminal";

@@ -7,16 +7,16 @@ use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ringtap_capture::{Capture, Merge};
 use ringtap_engine::{Config, Counters, Engine, Sink, SipSeen, StreamEnd};
 use ringtap_live::calls::{Limits, LiveCalls, View, ids, is_under_way};
-use ringtap_model::{Call, Frame, Message, Registration};
+use ringtap_model::{Call, Frame, Message, Nanos, Registration, Stream};
 use ringtap_report::text;
 use ringtap_testing::samples::{golden, manual};
 
-use crate::app::{App, Effect, Page};
-use crate::terminal::handle;
+use crate::app::{App, Effect, Page, Row};
+use crate::input::{handle, on_mouse};
 use crate::{draw, save};
 
 const LIMITS: Limits = Limits { calls: 100, messages: 100, bytes: 64 << 20, calls_only: false };
@@ -297,7 +297,7 @@ fn the_oldest_that_ended_leaves_before_one_under_way() {
         .iter()
         .find(|entry| !view.entries.iter().any(|other| other.serial == entry.serial))
         .unwrap();
-    assert_eq!((gone.serial, gone.state().as_str()), (0, "failed"));
+    assert_eq!((gone.serial, gone.state().as_str()), (0, "failed 486"));
     // With room for little more than those under way, they are what stays.
     let serials = |view: &View| -> Vec<u64> {
         view.entries.iter().filter(|entry| is_under_way(entry)).map(|entry| entry.serial).collect()
@@ -381,6 +381,128 @@ fn saving_takes_the_selected_or_all() {
     assert_eq!(path.to_str(), Some("x.pcap"));
 }
 
+#[test]
+fn the_code_stands_beside_failed_and_can_be_searched() {
+    let mut app = demo(None);
+    let text = screen(&mut app, 120, 24);
+    assert!(text.contains("failed 486") && text.contains("failed 480"), "{text}");
+    press(&mut app, &[KeyCode::Char('/')]);
+    write(&mut app, "486");
+    assert_eq!(app.rows.len(), 1);
+    press(&mut app, &[KeyCode::Esc, KeyCode::Char('/')]);
+    write(&mut app, "487");
+    assert_eq!(app.rows.len(), 1, "the code of a cancelled call");
+}
+
+fn click(app: &mut App, column: u16, row: u16) {
+    let kind = MouseEventKind::Down(MouseButton::Left);
+    let _ = on_mouse(app, MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
+}
+
+#[test]
+fn clicks_choose_open_and_sort() {
+    let mut app = demo(None);
+    screen(&mut app, 120, 24);
+    click(&mut app, 5, 6);
+    assert_eq!((app.cursor, app.page()), (2, Page::List));
+    click(&mut app, 5, 6);
+    assert_eq!(app.page(), Page::Flow, "a second click opens");
+    let messages = app.flow.len();
+    click(&mut app, 5, 4);
+    assert_eq!(app.step, 2);
+    click(&mut app, 5, 4);
+    assert_eq!(app.page(), Page::Raw { one: Some(2) });
+    press(&mut app, &[KeyCode::Esc]);
+    click(&mut app, 5, 2 + messages as u16);
+    assert_eq!(app.step, 2, "there is no row");
+    press(&mut app, &[KeyCode::Esc]);
+    // The heading of each column, and below the list.
+    let heading = screen(&mut app, 120, 24).lines().nth(3).unwrap().to_owned();
+    click(&mut app, heading.find("MOS").unwrap() as u16, 3);
+    assert_eq!((app.sort, app.descending), (crate::app::Sort::Mos, false));
+    click(&mut app, heading.find("MOS").unwrap() as u16, 3);
+    assert!(app.descending);
+    let cursor = app.cursor;
+    click(&mut app, 5, 23);
+    assert_eq!(app.cursor, cursor);
+    let wheel =
+        MouseEvent { kind: MouseEventKind::ScrollDown, column: 0, row: 0, modifiers: KeyModifiers::NONE };
+    press(&mut app, &[KeyCode::Home]);
+    let _ = on_mouse(&mut app, wheel);
+    assert_eq!(app.cursor, 3);
+    assert!(matches!(app.key(KeyEvent::from(KeyCode::Char('M'))), Effect::Mouse(false)));
+}
+
+#[test]
+fn two_messages_are_compared_side_by_side() {
+    let mut app = demo(None);
+    press(&mut app, &[KeyCode::Down, KeyCode::Down, KeyCode::Enter, KeyCode::Char(' ')]);
+    assert!(screen(&mut app, 120, 30).contains("*"), "the first is marked");
+    let again = app.flow.iter().position(|row| matches!(row, Row::Sip(m, _) if m.label.starts_with("re-")));
+    press(&mut app, &vec![KeyCode::Down; again.unwrap()]);
+    press(&mut app, &[KeyCode::Char(' ')]);
+    assert_eq!(app.page(), Page::Compare);
+    let text = screen(&mut app, 130, 40);
+    golden("live-compare-130.txt", &text);
+    manual("live.md", "compare", &text);
+    harmless(&mut app, 60, 12);
+    press(&mut app, &[KeyCode::Down, KeyCode::End, KeyCode::Esc]);
+    assert_eq!(app.page(), Page::Flow);
+}
+
+#[test]
+fn colours_are_by_method_or_by_call() {
+    let mut app = demo(None);
+    press(&mut app, &[KeyCode::Down, KeyCode::Down, KeyCode::Enter]);
+    let colour = |app: &mut App, word: &str| {
+        let buffer = buffer(app, 100, 30);
+        let width = buffer.area.width as usize;
+        let text: Vec<&str> = buffer.content().iter().map(|cell| cell.symbol()).collect();
+        let row = (3..20).find(|row| text[row * width..(row + 1) * width].concat().contains(word)).unwrap();
+        let line = &text[row * width..(row + 1) * width];
+        let at = (0..width).find(|at| line[*at..].concat().starts_with(word)).unwrap();
+        buffer.content()[row * width + at].fg
+    };
+    let methods = [colour(&mut app, "200 OK"), colour(&mut app, "re-INVITE"), colour(&mut app, "BYE")];
+    assert!(methods[0] != methods[1] && methods[1] != methods[2] && methods[0] != methods[2]);
+    press(&mut app, &[KeyCode::Char('c')]);
+    assert_eq!(colour(&mut app, "200 OK"), colour(&mut app, "re-INVITE"));
+    assert!(screen(&mut app, 100, 30).contains("[colours by call]"));
+}
+
+#[test]
+fn a_tall_terminal_has_a_tall_chart() {
+    let mut app = demo(None);
+    let at = app.rows.iter().position(|place| app.view.entries[*place].streams.iter().any(|s| s.lost > 0));
+    press(&mut app, &vec![KeyCode::Down; at.unwrap()]);
+    press(&mut app, &[KeyCode::F(8)]);
+    let text = screen(&mut app, 120, 40);
+    golden("live-chart-120.txt", &text);
+    assert!(text.matches('█').count() > 20, "{text}");
+}
+
+#[test]
+fn no_stream_of_an_earlier_call_is_shown_with_a_later_one() {
+    let (view, mut calls) = after(capture("demo/calls.pcap"), Some(4_600), LIMITS);
+    let entry = view.entries.iter().find(|entry| is_under_way(entry) && !entry.streams.is_empty()).unwrap();
+    let call = entry.call.clone().unwrap();
+    let start = call.start().unwrap();
+    // What passed at the same ports before the call.
+    let before = Stream {
+        ssrc: 1,
+        first: start - Nanos::from_secs(60),
+        last: start - Nanos::from_millis(1),
+        ..entry.streams[0].clone()
+    };
+    let mut streams = entry.streams.clone();
+    streams.insert(0, before);
+    calls.refresh(call, streams);
+    let now = calls.published().unwrap();
+    let now = now.iter().find(|other| other.serial == entry.serial).unwrap();
+    assert_eq!(now.streams.len(), entry.streams.len());
+    assert!(now.streams.iter().all(|stream| stream.ssrc != 1));
+}
+
 /// A message in an Ethernet frame, with whatever text in it.
 fn hostile(name: &str) -> Capture {
     let sip = format!(
@@ -429,7 +551,7 @@ fn hostile_text_is_shown_safely() {
 
 fn any_key() -> impl Strategy<Value = KeyCode> {
     prop_oneof![
-        prop::sample::select("abcfghijklmprstxzAG<>/ ?09".chars().collect::<Vec<_>>())
+        prop::sample::select("abcfghijklmprstxzAGM<>/ ?09".chars().collect::<Vec<_>>())
             .prop_map(KeyCode::Char),
         (1_u8..10).prop_map(KeyCode::F),
         Just(KeyCode::Enter),

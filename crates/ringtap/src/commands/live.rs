@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::{Args, value_parser};
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
 use ringtap_live::calls::{Limits, View};
-use ringtap_live::feed::{self, Feed, FeedStatus, Files, Taps};
+use ringtap_live::feed::{self, ANY, Feed, FeedStatus, Files, Taps};
 use ringtap_live::watch::{self, Shared};
 use ringtap_model::{Call, CallState, Id, Message, Nanos, Registration, Stream};
 use ringtap_report::calls::Order;
@@ -40,17 +40,20 @@ pub(crate) struct Live {
     /// Capture files to read instead; `-` is standard input
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// The same with an option, as in sngrep; may be repeated
+    #[arg(short = 'I', long = "input", value_name = "FILE", conflicts_with = "interface")]
+    inputs: Vec<PathBuf>,
     #[command(flatten)]
     unpacking: Unpacking,
-    /// Capture on this interface; may be repeated
-    #[arg(short, long, value_name = "IFACE", conflicts_with = "files")]
+    /// Capture on this interface; may be repeated; `any` is every interface that is up
+    #[arg(short, long, visible_short_alias = 'd', value_name = "IFACE", conflicts_with = "files")]
     interface: Vec<String>,
     /// Capture only packets that match, in the syntax of tcpdump: 'udp port 5060 or udp portrange
     /// 10000-20000'
     #[arg(short, long, value_name = "EXPRESSION")]
     filter: Option<String>,
     /// Read files at this multiple of the speed at which they were captured [default: as fast as possible]
-    #[arg(long, value_name = "FACTOR", requires = "files", value_parser = factor)]
+    #[arg(long, value_name = "FACTOR", conflicts_with = "interface", value_parser = factor)]
     speed: Option<f64>,
     /// Show only calls, without registrations, OPTIONS and subscriptions
     #[arg(short, long)]
@@ -82,16 +85,19 @@ pub(crate) struct Live {
 const EXAMPLES: &str = "\
 Examples:
   ringtap live -i eth0
+  ringtap live -i any --calls-only
+  ringtap live -I trunk.pcap
   ringtap live -i eth0 -i eth1 --calls-only --filter 'net 192.0.2.0/24'
   ringtap live --speed 1 trunk.pcap
   ringtap live -i eth0 --records --duration 5m > calls.jsonl";
 
 impl Live {
     /// Runs it.
-    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+    pub(crate) fn run(mut self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        self.files.append(&mut self.inputs);
         if self.interface.is_empty() && self.files.is_empty() {
-            let why =
-                "nothing to watch: name an interface with `-i` (`ip -br link` lists them) or capture files";
+            let why = "nothing to watch: name an interface with `-i` (`any` is all, `ip -br link` lists \
+                       them) or capture files";
             return Err(Misuse(why.into()).into());
         }
         let watched = screen.terminal && io::stdin().is_terminal();
@@ -110,6 +116,9 @@ impl Live {
         names.dedup();
         if names.len() < self.interface.len() {
             bail!("an interface is named twice, so each of its packets would count twice: name it once");
+        }
+        if names.iter().any(|name| name == ANY) && names.len() > 1 {
+            bail!(Misuse("`-i any` has every interface in it: leave out the others".to_owned()));
         }
         let taps = Taps::open(&self.interface, self.filter.as_deref())?;
         for note in taps.warnings() {

@@ -31,7 +31,11 @@ pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
         }
         several => format!(" {} calls", several.len()),
     };
-    pen.heading(0, &title);
+    let colours = match app.ladder_colours {
+        LadderColours::ByMethod => String::new(),
+        LadderColours::ByCallId => " [colours by call]".to_string(),
+    };
+    pen.heading(0, &format!("{colours}{title}"));
     let (width, height) = (pen.width(), pen.height());
     let body = height.saturating_sub(2);
     if !app.preview {
@@ -52,6 +56,28 @@ pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
         pen.put(1 + upper, 0, &pen::dim(line));
         preview(app, &mut pen.part(0, 2 + upper, width, body.saturating_sub(upper + 1)));
     }
+}
+
+/// The first row that is shown of so many, of which so many fit.
+fn top(step: usize, rows: usize, height: usize) -> usize {
+    step.saturating_sub(height.saturating_sub(1))
+        .max(step.saturating_sub(height / 2))
+        .min(rows.saturating_sub(height))
+}
+
+/// Rows of the ladder that fit.
+fn height(app: &App) -> u16 {
+    let body = app.size.1.saturating_sub(2);
+    let all = if app.preview && app.size.0 < WIDE { (body * 3 / 5).max(5) } else { body };
+    all.saturating_sub(1)
+}
+
+/// The row of the ladder at a row of the screen.
+pub(crate) fn row_at(app: &App, row: u16) -> Option<usize> {
+    let height = height(app);
+    let place = row.checked_sub(2).filter(|place| *place < height)?;
+    let index = top(app.step, app.flow.len(), usize::from(height)) + usize::from(place);
+    (index < app.flow.len()).then_some(index)
 }
 
 /// The message or stream under the cursor.
@@ -146,11 +172,7 @@ fn ladder(app: &App, pen: &mut Pen<'_>) {
         pen.put(0, 0, &pen::styled(format!("<> {more} more"), Style::Fair));
     }
     let height = usize::from(pen.height()).saturating_sub(1);
-    let top = app
-        .step
-        .saturating_sub(height.saturating_sub(1))
-        .max(app.step.saturating_sub(height / 2))
-        .min(steps.len().saturating_sub(height));
+    let top = top(app.step, steps.len(), height);
     for (index, one) in steps.iter().enumerate().skip(top).take(height) {
         let row = (index - top) as u16 + 1;
         let since = |earlier: &Step| one.time.since(earlier.time).secs_f64();
@@ -163,6 +185,9 @@ fn ladder(app: &App, pen: &mut Pen<'_>) {
             _ => format!("{:>+9.3}", since(first)),
         };
         pen.put(row, 0, &pen::dim(text::fit(&time, margin - 2, Align::Left)));
+        if app.is_marked(&app.flow[index]) {
+            pen.put(row, margin - 2, &pen::bold("*"));
+        }
         for (_, column) in &lifelines {
             pen.put(row, *column, &pen::dim("│"));
         }
@@ -172,8 +197,11 @@ fn ladder(app: &App, pen: &mut Pen<'_>) {
         let is_rtp = matches!(app.flow[index], Row::Rtp(..));
         let mut style = match app.ladder_colours {
             LadderColours::ByCallId => pen::coloured("", pen::of_call(belongs)).style,
-            LadderColours::ByKind if is_rtp => pen::coloured("", ratatui::style::Color::Cyan).style,
-            LadderColours::ByKind => pen::of(one.style),
+            LadderColours::ByMethod if is_rtp => pen::coloured("", ratatui::style::Color::Cyan).style,
+            LadderColours::ByMethod => match &app.flow[index] {
+                Row::Sip(message, _) => pen::of_method(message),
+                Row::Rtp(..) => pen::of(one.style),
+            },
         };
         if index == app.step {
             style = style.add_modifier(Modifier::REVERSED | Modifier::BOLD);

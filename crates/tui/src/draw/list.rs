@@ -31,7 +31,7 @@ const COLUMNS: [Column; 11] = [
     column(Sort::Time, "Time", (8, 8), Align::Left, 0),
     column(Sort::From, "From", (13, 34), Align::Left, 0),
     column(Sort::To, "To", (13, 34), Align::Left, 0),
-    column(Sort::State, "State", (12, 13), Align::Left, 0),
+    column(Sort::State, "State", (12, 14), Align::Left, 0),
     column(Sort::Duration, "Duration", (8, 8), Align::Right, 2),
     column(Sort::Messages, "Msgs", (4, 6), Align::Right, 3),
     column(Sort::Source, "Source", (19, 26), Align::Left, 5),
@@ -143,6 +143,18 @@ fn widths(room: usize) -> [usize; COLUMNS.len()] {
             return widths;
         }
     }
+}
+
+/// The column whose heading stands there.
+pub(crate) fn column_at(width: u16, x: u16) -> Option<Sort> {
+    let mut begin = MARK;
+    for (of, width) in COLUMNS.iter().zip(widths(usize::from(width))).filter(|(_, width)| *width > 0) {
+        if (begin..=begin + width).contains(&usize::from(x)) {
+            return Some(of.sort);
+        }
+        begin += width + 1;
+    }
+    None
 }
 
 fn titles(app: &App, widths: &[usize], pen: &mut Pen<'_>) {

@@ -1,12 +1,13 @@
 //! A state as a screen. Nothing here changes anything.
 
-mod flow;
-mod list;
+mod compare;
+pub(crate) mod flow;
+pub(crate) mod list;
 mod pen;
 mod popup;
 mod raw;
 mod statistics;
-mod streams;
+pub(crate) mod streams;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -28,6 +29,7 @@ pub(crate) fn draw(app: &App, area: Rect, buffer: &mut Buffer, colour: bool) {
         Page::List => list::draw(app, &mut pen),
         Page::Flow => flow::draw(app, &mut pen),
         Page::Raw { one } => raw::draw(app, one, &mut pen),
+        Page::Compare => compare::draw(app, &mut pen),
         Page::Streams => streams::draw(app, &mut pen),
         Page::Statistics => statistics::draw(app, &mut pen),
     }
@@ -42,6 +44,7 @@ pub(crate) fn most_scroll(app: &App) -> usize {
     let (width, height) = (usize::from(app.size.0), usize::from(app.size.1));
     let lines = match app.page() {
         Page::Raw { one } => raw::lines(app, one, width).len(),
+        Page::Compare => compare::lines(app, width).len(),
         Page::Statistics => statistics::lines(app).len(),
         _ => 0,
     };
@@ -90,6 +93,7 @@ fn keys(app: &App, pen: &mut Pen<'_>) {
             ("F6", "Raw"),
             ("F7", "Colours"),
             ("F8", "Streams"),
+            ("Space", "Compare"),
             ("t", "Text"),
             ("p", "Pause"),
         ],

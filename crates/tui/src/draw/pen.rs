@@ -3,6 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
+use ringtap_live::calls::SipMessage;
 use ringtap_report::style;
 use ringtap_report::text;
 
@@ -55,6 +56,21 @@ pub(super) fn of_call(index: usize) -> Color {
     const COLOURS: [Color; 6] =
         [Color::Cyan, Color::Yellow, Color::Green, Color::Magenta, Color::Blue, Color::Red];
     COLOURS[index % COLOURS.len()]
+}
+
+/// Requests by their method, answers by their class.
+pub(super) fn of_method(message: &SipMessage) -> Style {
+    let method = message.label.trim_start_matches("re-").split(' ').next().unwrap_or_default();
+    let colour = match (message.code, method) {
+        (Some(..=199), _) | (None, "ACK" | "PRACK") => return Style::new(),
+        (Some(..=299), _) => Color::Green,
+        (Some(..=399), _) | (None, "CANCEL") => Color::Yellow,
+        (Some(_), _) => Color::Red,
+        (None, "INVITE") => Color::Magenta,
+        (None, "BYE") => Color::Blue,
+        (None, _) => Color::Cyan,
+    };
+    Style::new().fg(colour)
 }
 
 /// Writes into one part of a buffer.

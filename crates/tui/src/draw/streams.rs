@@ -10,6 +10,19 @@ use ringtap_report::time;
 use super::pen::{self, Ink, Pen, plain};
 use crate::app::App;
 
+/// The stream at a row of the screen.
+pub(crate) fn row_at(app: &App, row: u16) -> Option<usize> {
+    let room = room(app.size.1);
+    let place = usize::from(row.checked_sub(3)?);
+    let index = app.stream.saturating_sub(room - 1) + place;
+    (place < room && index < app.streams().count()).then_some(index)
+}
+
+/// Streams that the table shows on a screen of that height.
+fn room(height: u16) -> usize {
+    usize::from(height).saturating_sub(CHART + 5).max(2)
+}
+
 pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
     let title = match &app.open[..] {
         [one] => format!(" Streams of {}", one.call_id),
@@ -32,8 +45,7 @@ pub(super) fn draw(app: &App, pen: &mut Pen<'_>) {
         "Dir", "Source", "Destination", "Codec", "Packets", "Loss", "Jitter", "MOS"
     );
     pen.line(2, &[pen::bold(format!(" {head}{}", if wide { "  MOS, 10 s each" } else { "" }))]);
-    // The chart below needs a dozen lines.
-    let room = usize::from(pen.height()).saturating_sub(CHART + 5).max(2);
+    let room = room(pen.height());
     let top = app.stream.saturating_sub(room - 1);
     for (index, stream) in streams.iter().enumerate().skip(top).take(room) {
         let row = (index - top) as u16 + 3;
@@ -86,7 +98,16 @@ fn block(share: f64) -> String {
     BLOCKS.get(index).copied().unwrap_or('█').to_string()
 }
 
-/// Four rows, each with its scale, and the last ten seconds in figures.
+/// What a lane of the chart shows.
+struct Lane<'a> {
+    name: &'a str,
+    scale: String,
+    /// Of the full height.
+    share: &'a dyn Fn(&Interval) -> Option<f64>,
+    style: &'a dyn Fn(&Interval) -> Style,
+}
+
+/// Four lanes over time, as tall as there is room, each with its scale, and the last ten seconds in figures.
 fn chart(stream: &Stream, row: u16, pen: &mut Pen<'_>) {
     let head = format!(
         " SSRC 0x{:08x}, {} to {}, {} of 10 s",
@@ -102,35 +123,50 @@ fn chart(stream: &Stream, row: u16, pen: &mut Pen<'_>) {
     let lost = |interval: &Interval| share(interval.lost, interval.packets);
     let most = |of: &dyn Fn(&Interval) -> f64| shown.iter().map(|interval| of(interval)).fold(0.0, f64::max);
     let packets = |interval: &Interval| f64::from(interval.packets);
-    let jitter = |interval: &Interval| interval.jitter_ms;
-    let (most_packets, most_lost, most_jitter) = (most(&packets), most(&lost), most(&jitter));
+    let (most_packets, most_lost) = (most(&packets), most(&lost));
+    let most_jitter = most(&|interval| interval.jitter_ms);
     let lowest = shown.iter().filter_map(|interval| interval.mos).fold(f64::INFINITY, f64::min);
-    let worst = if lowest.is_finite() { format!("lowest {lowest:.2}") } else { String::new() };
-    let rows: [(&str, String, Vec<Ink>); 4] = [
-        ("MOS", worst, shown.iter().map(|interval| mos_block(interval.mos)).collect()),
-        (
-            "Loss",
-            format!("highest {most_lost:.1} %"),
-            bars(&shown, &lost, most_lost.max(1.0), &|interval| loss_style(Some(lost(interval)))),
-        ),
-        (
-            "Jitter",
-            format!("highest {most_jitter:.1} ms"),
-            bars(&shown, &jitter, most_jitter.max(10.0), &|_| Style::Plain),
-        ),
-        (
-            "Packets",
-            format!("highest {most_packets:.0}"),
-            bars(&shown, &packets, most_packets.max(1.0), &|_| Style::Plain),
-        ),
+    let some = |value: f64, most: f64| (value > 0.0).then_some(value / most);
+    let lanes = [
+        Lane {
+            name: "MOS",
+            scale: if lowest.is_finite() { format!("lowest {lowest:.2}") } else { String::new() },
+            share: &|interval| interval.mos.map(|mos| (mos - 1.0) / 3.5),
+            style: &|interval| Style::of_mos(interval.mos),
+        },
+        Lane {
+            name: "Loss",
+            scale: format!("highest {most_lost:.1} %"),
+            share: &|interval| some(lost(interval), most_lost.max(1.0)),
+            style: &|interval| loss_style(Some(lost(interval))),
+        },
+        Lane {
+            name: "Jitter",
+            scale: format!("highest {most_jitter:.1} ms"),
+            share: &|interval| some(interval.jitter_ms, most_jitter.max(10.0)),
+            style: &|_| Style::Plain,
+        },
+        Lane {
+            name: "Packets",
+            scale: format!("highest {most_packets:.0}"),
+            share: &|interval| some(packets(interval), most_packets.max(1.0)),
+            style: &|_| Style::Plain,
+        },
     ];
-    for (index, (name, scale, bars)) in rows.into_iter().enumerate() {
-        let mut line = vec![pen::dim(format!(" {name:<width$}", width = LABEL - 1))];
-        line.extend(bars);
-        line.push(pen::dim(format!("  {scale}")));
-        pen.line(row + 1 + index as u16, &line);
+    let left = pen.height().saturating_sub(row + 5);
+    let tall = (left / lanes.len() as u16).clamp(1, TALLEST);
+    // A short stream is stretched, so that its chart can be read.
+    let each = (room / shown.len().max(1)).clamp(1, WIDEST);
+    let mut at = row + 1;
+    for lane in &lanes {
+        drawn(lane, &shown, (at, tall, each), pen);
+        at += tall;
     }
     if let Some(last) = shown.last() {
+        let first = shown.first().map(|interval| time::clock(interval.start)).unwrap_or_default();
+        let axis =
+            format!("{:LABEL$}{first}, {} column{} each 10 s", "", each, if each == 1 { "" } else { "s" });
+        pen.line(at, &[pen::dim(axis)]);
         let figures = format!(
             " Last 10 s from {}: {} packets, {} lost, jitter {:.1} ms, MOS {}",
             time::clock(last.start),
@@ -139,21 +175,36 @@ fn chart(stream: &Stream, row: u16, pen: &mut Pen<'_>) {
             last.jitter_ms,
             figure(last.mos, 2)
         );
-        pen.line(row + 6, &[plain(figures)]);
+        pen.line(at + 1, &[plain(figures)]);
     }
 }
 
-fn bars(
-    shown: &[&Interval],
-    of: &dyn Fn(&Interval) -> f64,
-    most: f64,
-    style: &dyn Fn(&Interval) -> Style,
-) -> Vec<Ink> {
-    let bar = |interval: &&Interval| match of(interval) {
-        0.0 => pen::dim("·"),
-        value => pen::styled(block(value / most), style(interval)),
-    };
-    shown.iter().map(bar).collect()
+fn drawn(lane: &Lane<'_>, shown: &[&Interval], (at, tall, each): (u16, u16, usize), pen: &mut Pen<'_>) {
+    for row in 0..tall {
+        let is_lowest = row + 1 == tall;
+        let name = if is_lowest { lane.name } else { "" };
+        let mut line = vec![pen::dim(format!(" {name:<width$}", width = LABEL - 1))];
+        line.extend(shown.iter().map(|interval| match (lane.share)(interval) {
+            None if is_lowest => pen::dim("\u{b7}".repeat(each)),
+            None => plain(" ".repeat(each)),
+            Some(share) => {
+                pen::styled(piece(share, tall, tall - 1 - row).repeat(each), (lane.style)(interval))
+            }
+        }));
+        if is_lowest {
+            line.push(pen::dim(format!("  {}", lane.scale)));
+        }
+        pen.line(at + row, &line);
+    }
+}
+
+/// The piece of a bar at a height above its foot, of a bar that is `share` of `tall`.
+fn piece(share: f64, tall: u16, height: u16) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * f64::from(tall) * 8.0).round().max(1.0) as usize;
+    match eighths.saturating_sub(usize::from(height) * 8) {
+        0 => ' '.to_string(),
+        part => BLOCKS.get(part - 1).copied().unwrap_or('█').to_string(),
+    }
 }
 
 /// Lost of what should have come, in percent.
@@ -166,5 +217,9 @@ fn share(lost: u32, packets: u32) -> f64 {
 
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const LABEL: usize = 10;
-/// Lines of the chart.
+/// Lines that the chart needs at least.
 const CHART: usize = 8;
+/// Rows of a lane at most.
+const TALLEST: u16 = 6;
+/// Columns of an interval at most.
+const WIDEST: usize = 6;
