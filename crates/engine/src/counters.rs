@@ -2,6 +2,7 @@
 //! counter of its own.
 
 use ringtap_wire::frame::DecodeError;
+use ringtap_wire::unfollowed::Unfollowed;
 
 /// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub struct Counters {
     pub ip_other: u64,
     /// Frames that gave no IP packet, by reason.
     pub skipped: [u64; DecodeError::COUNT],
+    /// Packets of telephony that no tracker follows, by protocol; each is of a kind above as well.
+    pub unfollowed: [u64; Unfollowed::ALL.len()],
     /// Messages that look like SIP and cannot be read.
     pub sip_bad: u64,
     /// SIP messages without a Call-ID.
@@ -95,8 +98,9 @@ pub struct Counters {
 impl std::ops::AddAssign<&Self> for Counters {
     /// Workers' counts together.
     fn add_assign(&mut self, other: &Self) {
-        let Self { skipped, .. } = other;
+        let Self { skipped, unfollowed, .. } = other;
         self.skipped.iter_mut().zip(skipped).for_each(|(sum, count)| *sum += count);
+        self.unfollowed.iter_mut().zip(unfollowed).for_each(|(sum, count)| *sum += count);
         macro_rules! add {
             ($($count:ident)*) => { $(self.$count += other.$count;)* };
         }
@@ -128,6 +132,17 @@ impl Counters {
             ("ip_other", self.ip_other),
             ("not_ip", self.skipped.iter().sum()),
         ]
+    }
+
+    /// Packets of protocols that no tracker follows: protocol and count, in a fixed order.
+    pub fn unfollowed(&self) -> Vec<(Unfollowed, u64)> {
+        Unfollowed::ALL.into_iter().zip(self.unfollowed).collect()
+    }
+
+    pub(crate) fn count_unfollowed(&mut self, protocol: Option<Unfollowed>) {
+        if let Some(protocol) = protocol {
+            self.unfollowed[protocol as usize] += 1;
+        }
     }
 
     /// What was dropped or damaged, by reason: name and count, zero counts included, in a fixed order.
@@ -222,8 +237,10 @@ mod tests {
             sip: 10,
             calls_incomplete: 5,
             skipped: [2; DecodeError::COUNT],
+            unfollowed: [3; Unfollowed::ALL.len()],
             ..Counters::default()
         };
+        assert_eq!(sum.unfollowed, [3; Unfollowed::ALL.len()]);
         assert_eq!((sum.sip, sum.tcp_holes, sum.calls_incomplete), (11, 2, 5));
         assert_eq!(sum.skipped, [2; DecodeError::COUNT]);
     }

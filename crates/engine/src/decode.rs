@@ -3,7 +3,7 @@
 use ringtap_model::{Endpoint, Frame, Nanos, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
 use ringtap_wire::sip::{self, Message, Method, StartLine};
-use ringtap_wire::{hep, rtp, stun};
+use ringtap_wire::{hep, rtp, stun, unfollowed};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
 use crate::engine::{Engine, context};
@@ -54,12 +54,16 @@ impl<X: Tracker> Engine<X> {
                 }
             }
             Payload::Icmp => self.counters.icmp += 1,
-            Payload::Other(_) => self.counters.ip_other += 1,
+            Payload::Other(protocol) => {
+                self.counters.ip_other += 1;
+                self.counters.count_unfollowed(unfollowed::of_ip(*protocol));
+            }
         }
     }
 
     fn tcp<S: Sink>(&mut self, ip: &Ip, tcp: &Tcp<'_>, time: Nanos, frames: &[u64], sink: &mut S) {
         self.counters.tcp += 1;
+        self.counters.count_unfollowed(unfollowed::of_tcp((tcp.src_port, tcp.dst_port), tcp.data));
         let src = Endpoint::new(ip.src, tcp.src_port);
         let dst = Endpoint::new(ip.dst, tcp.dst_port);
         let mut ready = Vec::new();
@@ -94,6 +98,7 @@ impl<X: Tracker> Engine<X> {
         let hop = Hop { time, src, dst, transport: Transport::Sctp };
         let mut ready = Vec::new();
         for chunk in sctp.data_chunks() {
+            self.counters.count_unfollowed(unfollowed::of_sctp(chunk.ppid));
             self.sctp.push((src, dst), &chunk, frames, |message, frames| {
                 ready.push((message.to_vec(), frames.to_vec()));
             });
@@ -123,6 +128,7 @@ impl<X: Tracker> Engine<X> {
             self.hep(udp.data, &hop, frames, sink);
         } else {
             self.counters.udp_other += 1;
+            self.counters.count_unfollowed(unfollowed::of_udp((src.port, dst.port), udp.data));
         }
     }
 
@@ -319,6 +325,8 @@ fn is_invite(message: &Message<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use ringtap_wire::unfollowed::Unfollowed;
+
     use super::*;
     use crate::testing::{CALLEE, CALLER, Tap, fragment, ip, request, response};
 
@@ -361,7 +369,12 @@ mod tests {
             let mut tap = Tap::new();
             tap.udp(0, "192.0.2.1:7000", "198.51.100.1:7000", payload);
             assert_eq!(counted(&tap), [(kind, 1)]);
+            assert_eq!(tap.engine.counters().unfollowed.iter().sum::<u64>(), 0);
         }
+        let mut tap = Tap::new();
+        tap.udp(0, "192.0.2.1:2427", "198.51.100.1:2427", b"200 1203 OK\n");
+        assert_eq!(counted(&tap), [("udp_other", 1)]);
+        assert_eq!(tap.engine.counters().unfollowed[Unfollowed::Mgcp as usize], 1);
     }
 
     /// HEP version 3: each chunk is vendor, type and length, then its value.

@@ -214,6 +214,11 @@ impl<X: Tracker> Engine<X> {
         (self.trackers.calls.len(), self.streams.len())
     }
 
+    /// Registrations in the table: accepted, refused and waiting for an answer.
+    pub fn registrations(&self) -> usize {
+        self.trackers.registrations.len()
+    }
+
     /// Packets known to be dropped so far, here or before.
     pub(crate) fn drops(&self) -> u64 {
         match &self.member {

@@ -3,7 +3,8 @@
 use std::net::Ipv4Addr;
 
 use ringtap_model::{Endpoint, Frame, Nanos};
-use ringtap_wire::{frame, rtcp, rtp, sip, stun};
+use ringtap_wire::frame::{self, Udp};
+use ringtap_wire::{rtcp, rtp, sip, stun, unfollowed};
 
 use crate::context::Datagram;
 use crate::input::tcp;
@@ -183,7 +184,7 @@ fn decode<X: Tracker>(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &H
         return segment(frame, entry, hasher);
     };
     let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else {
-        return datagram::<X>(plain.udp.data, frame);
+        return datagram::<X>(&plain.udp, frame);
     };
     entry.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
     entry.hash = entry.key.hash(hasher);
@@ -199,7 +200,7 @@ fn decode<X: Tracker>(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &H
 #[inline(never)]
 fn segment(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
     let Some(tcp) = frame::plain_tcp(frame.link.0, frame.data) else { return FrameKind::Any };
-    if tcp::is_wanted(tcp.ports, tcp.flags, tcp.data) {
+    if tcp::is_wanted(tcp.ports, tcp.flags, tcp.data) || unfollowed::of_tcp(tcp.ports, tcp.data).is_some() {
         return FrameKind::Any;
     }
     entry.hash = Key::v4(tcp.src, tcp.dst, tcp.ports, 0).hash(hasher);
@@ -209,7 +210,8 @@ fn segment(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> F
 /// UDP that is not RTP: the questions that classification asks too, those that most datagrams answer by their
 /// first bytes.
 #[inline(never)]
-fn datagram<X: Tracker>(data: &[u8], frame: &Frame<'_>) -> FrameKind {
+fn datagram<X: Tracker>(udp: &Udp<'_>, frame: &Frame<'_>) -> FrameKind {
+    let data = udp.data;
     // What begins like a SIP method or version is examined when it is handled.
     if let Some(begin) = data.first_chunk::<4>()
         && begin[..3].iter().all(u8::is_ascii_uppercase)
@@ -225,6 +227,7 @@ fn datagram<X: Tracker>(data: &[u8], frame: &Frame<'_>) -> FrameKind {
         || stun::is_stun(data)
         || data.starts_with(b"HEP3")
         || data.starts_with(b"EEP3")
+        || unfollowed::of_udp((udp.src_port, udp.dst_port), data).is_some()
         || X::WANTS.any_datagram() && is_wanted(&X::WANTS, frame);
     if is_known { FrameKind::Any } else { FrameKind::UnknownUdp }
 }
@@ -258,6 +261,9 @@ mod tests {
 
     const ETHERNET: [u8; 14] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
 
+    /// A keep-alive of SCCP.
+    const SKINNY: [u8; 12] = [4, 0, 0, 0, 0x11, 0, 0, 0, 0, 0, 0, 0];
+
     /// Wants the ports of MGCP, and heartbeats.
     struct Added;
 
@@ -283,7 +289,9 @@ mod tests {
             })
             .collect();
         engine.batch(&frames, &mut Records::default());
-        engine.counters().kinds().into_iter().filter(|(_, count)| *count > 0).collect()
+        let unfollowed = engine.counters().unfollowed().into_iter();
+        let unfollowed = unfollowed.map(|(protocol, count)| (protocol.name(), count));
+        engine.counters().kinds().into_iter().chain(unfollowed).filter(|(_, count)| *count > 0).collect()
     }
 
     /// Only Ethernet frames are decoded while they are prefetched.
@@ -292,6 +300,14 @@ mod tests {
         let stun = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
         let datagram = |payload: &[u8]| udp(end("192.0.2.1:7000"), end("198.51.100.1:7000"), payload);
         let tcp = [0, 1, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x10, 0, 0, 0, 0, 0, 0];
+        let skinny =
+            [&[0x07, 0xd0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18, 0, 0, 0, 0, 0, 0][..], &SKINNY].concat();
+        for (packet, kind) in [(datagram(&[0, 0, 1, 0, 0, 0]), "t38"), (ip(6, &skinny), "sccp")] {
+            for is_ethernet in [false, true] {
+                let counts = counted((), is_ethernet, &vec![packet.clone(); 20]);
+                assert_eq!(counts.last(), Some(&(kind, 20)), "in Ethernet: {is_ethernet}");
+            }
+        }
         for (packet, kind) in [
             (datagram(&request("OPTIONS", 1).bytes()), "sip"),
             (datagram(b"\x80\xc9\x00\x01\x00\x00\x00\x01"), "rtcp"),

@@ -1,8 +1,8 @@
 //! The signalling and the streams of a call, each with the packets that the spool should have.
 
 use ringtap_model::{Call, CallState, Nanos, Stream};
-use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
+use ringtap_report::text::grouped;
 use ringtap_spool::{MissingChunks, of_call, of_stream};
 
 /// The signalling or one stream of a call, with the packets that the spool should have.

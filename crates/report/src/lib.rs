@@ -30,6 +30,7 @@
 //! | [`file`](mod@file) | a file that appears only when it is complete |
 #![forbid(unsafe_code)]
 
+mod absence;
 pub mod calls;
 pub mod csv;
 pub mod detail;

@@ -5,11 +5,13 @@ use std::io::{self, Write};
 
 use ringtap_model::{Call, CallState, Direction, Nanos, Registration, RegistrationState, Stream};
 use ringtap_quality::kpi::{Kpi, Outcomes};
+use ringtap_wire::unfollowed::Unfollowed;
 
+use crate::absence;
 use crate::calls::percent;
 use crate::fields::Layout;
 use crate::style::Style;
-use crate::text::counted;
+use crate::text::{counted, grouped};
 use crate::time;
 
 /// Most codec names counted separately; further names, which come from SDP, are counted together.
@@ -107,7 +109,7 @@ impl Summary {
         let layout = Layout { indent: 0, name: NAME, width, colour };
         for (name, value) in self.told(input) {
             let style = match name {
-                "Dropped" | "Damage" => Style::Bad,
+                "Dropped" | "Damage" | "No calls" => Style::Bad,
                 "Worst MOS" => Style::of_mos(self.worst.as_ref().map(|worst| worst.mos)),
                 _ => Style::Plain,
             };
@@ -118,7 +120,11 @@ impl Summary {
 
     /// Name and value of all figures that are not zero, as they came from the network.
     pub fn told(&self, input: &Input) -> Vec<(&'static str, String)> {
-        self.lines().into_iter().chain(input.lines()).collect()
+        let mut lines = self.lines();
+        if self.codes.is_empty() && self.filtered == 0 {
+            lines.insert(1, ("No calls", absence::reason(&input.kinds, &input.drops, &input.unfollowed)));
+        }
+        lines.into_iter().chain(input.lines()).collect()
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
@@ -208,6 +214,8 @@ pub struct Input {
     pub kinds: Vec<(&'static str, u64)>,
     /// Name and count of what the engine dropped.
     pub drops: Vec<(&'static str, u64)>,
+    /// Packets of protocols that are not followed, by protocol.
+    pub unfollowed: Vec<(Unfollowed, u64)>,
     /// Records written to the database.
     pub stored: Option<String>,
     /// Remarks, one sentence each.
@@ -233,6 +241,12 @@ impl Input {
         let drops = listed(&self.drops);
         if !drops.is_empty() {
             lines.push(("Dropped", drops));
+        }
+        let unfollowed: Vec<_> = self.unfollowed.iter().filter(|(_, count)| *count > 0).collect();
+        if !unfollowed.is_empty() {
+            let counts =
+                unfollowed.iter().map(|(what, count)| format!("{} {}", grouped(*count), what.title()));
+            lines.push(("Not followed", counts.collect::<Vec<_>>().join(", ")));
         }
         lines.extend(self.stored.iter().map(|stored| ("Stored", stored.clone())));
         lines.extend(self.damage.iter().map(|damage| ("Damage", damage.clone())));
@@ -263,19 +277,6 @@ fn spelled(name: &str) -> String {
     }
 }
 
-/// `1,234,567`.
-pub fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Columns of a line's name.
 const NAME: usize = 15;
 
@@ -304,6 +305,7 @@ mod tests {
             span: Some((samples::START, samples::START + Nanos::from_secs(100))),
             kinds: vec![("sip", 24), ("rtp", 1_234_567), ("rtcp", 0), ("udp_other", 3), ("not_ip", 2)],
             drops: vec![("calls_refused", 2), ("fragments", 0)],
+            unfollowed: vec![(Unfollowed::Sccp, 0), (Unfollowed::T38, 1500)],
             stored: Some("2 calls; 1 day file".into()),
             damage: vec!["`a.pcap` is damaged: cut, at byte 1000".into()],
         }
@@ -323,7 +325,7 @@ mod tests {
         let mut out = Vec::new();
         Summary::default().write(&mut out, &Input::default(), 80, false).unwrap();
         let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, "Calls          0\nPackets        none\n");
+        assert_eq!(text, "Calls          0\nNo calls       the input has no packet\nPackets        none\n");
     }
 
     #[test]

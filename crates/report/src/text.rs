@@ -99,6 +99,19 @@ pub fn fit(text: &str, columns: usize, align: Align) -> String {
     fit_with(text, columns, align, ' ')
 }
 
+/// `1,234,567`.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// `count` and its noun: `1 call`, `2 calls`.
 pub fn counted(count: u64, noun: &str) -> String {
     match count {

@@ -12,8 +12,8 @@ use ringtap_export::replay::Replay;
 use ringtap_export::source::Source;
 use ringtap_model::{Call, Frame, LinkType, Stream};
 use ringtap_report::file::Target;
-use ringtap_report::summary::grouped;
 use ringtap_report::text;
+use ringtap_report::text::grouped;
 use serde_json::Value;
 
 use crate::exit::{Exit, Misuse};

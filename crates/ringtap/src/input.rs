@@ -101,6 +101,7 @@ impl Pass {
             kinds: self.counters.kinds(),
             // Frames without IP (ARP, LLDP) are not lost; `kinds` counts them.
             drops: self.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
+            unfollowed: self.counters.unfollowed(),
             stored,
             damage: self.damages.iter().map(|(name, damage)| format!("`{name}`: {damage}")).collect(),
         }

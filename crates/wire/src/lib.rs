@@ -37,6 +37,7 @@
 //! | [`websocket`] | the framing of SIP over WebSocket |
 //! | [`stun`] | STUN, which shares ports with media, and media relayed by TURN |
 //! | [`hep`] | messages from capture agents in proxies and switches |
+//! | [`unfollowed`] | nothing: it names protocols of telephony that no tracker follows |
 #![forbid(unsafe_code)]
 
 pub mod frame;
@@ -46,4 +47,5 @@ pub mod rtp;
 pub mod sdp;
 pub mod sip;
 pub mod stun;
+pub mod unfollowed;
 pub mod websocket;

@@ -102,6 +102,11 @@ impl Registrations {
         Self { entries, index: HashTable::new(), order, hasher, memory: 0, max_memory }
     }
 
+    /// Registrations in the table.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
     fn register<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
         let SipMessage { message, call_id, hop, .. } = *sip;
         let Some(aor) = message.to().and_then(|to| match to.uri.user {

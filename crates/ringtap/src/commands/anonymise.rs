@@ -8,8 +8,8 @@ use ringtap_capture::OwnedFrames;
 use ringtap_export::anonymous::Anonymous;
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
-use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
+use ringtap_report::text::grouped;
 
 use crate::anonymous::Naming;
 use crate::engine_config::engine_config;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use ringtap_bench::{Figure, Machine, Measure, Outcome, Unit};
 use ringtap_report::style::Style;
-use ringtap_report::summary::grouped;
 use ringtap_report::table::{self, Cell, Column};
+use ringtap_report::text::grouped;
 use serde::{Deserialize, Serialize};
 
 /// Packets a second of a call in both directions, 20 ms each.

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ringtap_report::summary::grouped;
 use ringtap_report::text;
+use ringtap_report::text::grouped;
 use ringtap_traffic::{CompareError, Comparison, ComparisonReport, RecordKind, Tolerance};
 
 use crate::exit::{Exit, Interrupted, Misuse};

@@ -13,7 +13,7 @@ use ringtap_export::engine::small_config;
 use ringtap_export::find::{Finder, FoundCall, SelectedCalls, beginning};
 use ringtap_model::Frame;
 use ringtap_report::file::Target;
-use ringtap_report::summary::grouped;
+use ringtap_report::text::grouped;
 
 use crate::anonymous::Anonymise;
 use crate::exit::{Exit, Interrupted, Misuse};

@@ -12,7 +12,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::live::{Injector, Source, XdpMode};
 use ringtap_model::Nanos;
 use ringtap_report::file::Target;
-use ringtap_report::summary::grouped;
+use ringtap_report::text::grouped;
 use ringtap_report::time;
 use ringtap_traffic::{
     Codec, CrossKind, FloodKind, HoldingTime, Jitter, Loss, Mix, ModelShare, PacketTime, Rate, Share,

@@ -8,8 +8,8 @@ use ringtap_daemon::control::{Request, ask};
 use ringtap_export::find::named_calls;
 use ringtap_model::{Call, Nanos};
 use ringtap_recorder::holding::{self, By};
-use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
+use ringtap_report::text::grouped;
 use ringtap_spool::{Category, Hold as Held, Reader};
 
 use super::control::call_in_progress;

@@ -15,7 +15,7 @@ use ringtap_live::watch::{self, Shared};
 use ringtap_model::{Call, CallState, Id, Message, Nanos, Registration, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::RecordKind;
-use ringtap_report::summary::grouped;
+use ringtap_report::text::grouped;
 use ringtap_tui::terminal;
 
 use crate::assumed::Assumed;

@@ -18,8 +18,8 @@ use ringtap_report::calls::Order;
 use ringtap_report::file::Target;
 use ringtap_report::html::{self, CallDetails, CallEntry, Sound};
 use ringtap_report::streams::bytes;
-use ringtap_report::summary::grouped;
 use ringtap_report::text::counted;
+use ringtap_report::text::grouped;
 use tempfile::TempPath;
 
 use crate::anonymous::Anonymise;

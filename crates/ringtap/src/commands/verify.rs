@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ringtap_report::summary::grouped;
+use ringtap_report::text::grouped;
 use ringtap_report::text::{counted, shown};
 use ringtap_spool::{FarStorage, KnownHead, VerifyOptions, VerifyReport};
 

@@ -6,7 +6,7 @@ use ringtap_live::calls::{DialogEntry, is_under_way};
 use ringtap_model::CallState;
 use ringtap_report::calls::{figure, loss_pct, loss_style, percent, worst};
 use ringtap_report::style::Style;
-use ringtap_report::summary::grouped;
+use ringtap_report::text::grouped;
 use ringtap_report::text::{Align, fit, shown, width as columns};
 use ringtap_report::time;
 

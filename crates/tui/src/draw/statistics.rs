@@ -3,7 +3,7 @@
 use ringtap_live::calls::View;
 use ringtap_report::calls::percent;
 use ringtap_report::style::Style;
-use ringtap_report::summary::grouped;
+use ringtap_report::text::grouped;
 
 use super::pen::{self, Ink, Pen, plain};
 use crate::app::App;
