@@ -51,6 +51,7 @@ mod locks;
 mod logger;
 mod main_loop;
 mod metrics;
+mod outcomes;
 mod processes;
 mod recording;
 mod recovered;

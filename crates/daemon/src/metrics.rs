@@ -1,11 +1,9 @@
 //! All metrics, in the text format of Prometheus. `docs/manual/metrics.md` is generated from [`families`].
 
-use std::fmt;
+mod family;
+mod outcomes;
 
-use prometheus_client::collector::Collector;
 use prometheus_client::encoding::text::encode;
-use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
-use prometheus_client::metrics::MetricType;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
 use ringtap_recorder::recorder::RecordingCounts;
@@ -13,31 +11,11 @@ use ringtap_spool::rules::RecordingScope;
 use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
 use ringtap_store::RecordCounts;
 
+use family::{Family, MetricKind, Page, Value, by_labels, labelled, of_each, one};
+
 use super::shared_status::{SharedStatus, Snapshot, WorkerInfo, WorkerReport};
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-
-/// A metric, and its value for each set of labels.
-#[derive(Debug)]
-pub(crate) struct Family {
-    pub(crate) name: &'static str,
-    pub(crate) help: &'static str,
-    pub(crate) kind: MetricKind,
-    pub(crate) samples: Vec<(Vec<(&'static str, String)>, Value)>,
-}
-
-/// The name of a counter ends in `_total` on the page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MetricKind {
-    Counter,
-    Gauge,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Value {
-    Whole(u64),
-    Real(f64),
-}
 
 /// The page /metrics.
 pub(crate) fn page(shared_status: &SharedStatus) -> String {
@@ -53,49 +31,11 @@ pub(crate) fn page(shared_status: &SharedStatus) -> String {
     page
 }
 
-#[derive(Debug)]
-struct Page(Vec<Family>);
-
-impl Collector for Page {
-    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
-        for family in &self.0 {
-            let kind = match family.kind {
-                MetricKind::Counter => MetricType::Counter,
-                MetricKind::Gauge => MetricType::Gauge,
-            };
-            let mut metric = encoder.encode_descriptor(family.name, family.help, None, kind)?;
-            for (labels, value) in &family.samples {
-                let labels: Vec<(&str, &str)> =
-                    labels.iter().map(|(name, value)| (*name, value.as_str())).collect();
-                if labels.is_empty() {
-                    // A metric without labels has one value.
-                    sample(metric, family.kind, *value)?;
-                    break;
-                }
-                sample(metric.encode_family(&labels)?, family.kind, *value)?;
-            }
-        }
-        Ok(())
-    }
-}
-
-fn sample(mut metric: MetricEncoder<'_>, kind: MetricKind, value: Value) -> Result<(), fmt::Error> {
-    match (kind, value) {
-        (MetricKind::Counter, Value::Whole(value)) => {
-            metric.encode_counter::<NoLabelSet, _, u64>(&value, None)
-        }
-        (MetricKind::Counter, Value::Real(value)) => {
-            metric.encode_counter::<NoLabelSet, _, u64>(&value, None)
-        }
-        (MetricKind::Gauge, Value::Whole(value)) => metric.encode_gauge(&value),
-        (MetricKind::Gauge, Value::Real(value)) => metric.encode_gauge(&value),
-    }
-}
-
 /// All metrics.
 pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &SharedStatus) -> Vec<Family> {
     let mut families = of_process(now, workers, shared_status);
     families.extend(of_workers(now, workers));
+    families.extend(outcomes::families(now, workers));
     families.extend(of_decisions(now, workers));
     families.extend(of_store(now));
     families.extend(of_spool(now, workers));
@@ -192,19 +132,6 @@ fn of_process(now: &Snapshot, workers: &[WorkerInfo], shared_status: &SharedStat
     ]
 }
 
-/// A metric with a value for each worker.
-fn of_each(
-    (name, help, kind): (&'static str, &'static str, MetricKind),
-    now: &Snapshot,
-    workers: &[WorkerInfo],
-    figure: &dyn Fn(&WorkerReport) -> Value,
-) -> Family {
-    let sample = |(info, report): (&WorkerInfo, &WorkerReport)| {
-        (vec![("worker", info.number.to_string())], figure(report))
-    };
-    Family { name, help, kind, samples: workers.iter().zip(&now.reports).map(sample).collect() }
-}
-
 fn of_workers(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
     let gauge = |name, help, figure: &dyn Fn(&WorkerReport) -> Value| {
         of_each((name, help, MetricKind::Gauge), now, workers, figure)
@@ -234,6 +161,7 @@ fn of_workers(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
             &|report| Value::Whole(report.counters.rtp_unconfirmed),
         ),
         by_reason(now, workers),
+        by_protocol(now, workers),
     ];
     families.extend(of_capture(now, workers));
     families.extend([
@@ -284,32 +212,25 @@ fn of_capture(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
 }
 
 fn by_kind(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
-    let mut samples = Vec::new();
-    for (info, report) in workers.iter().zip(&now.reports) {
-        for (kind, count) in report.counters.kinds() {
-            samples.push((
-                vec![("worker", info.number.to_string()), ("kind", kind.to_owned())],
-                Value::Whole(count),
-            ));
-        }
-    }
-    let help = "Packets by kind; sip counts messages.";
     // `kinds` subtracts packets of dropped, unconfirmed streams from rtp: a gauge, since it can go down.
-    Family { name: "ringtap_packets", help, kind: MetricKind::Gauge, samples }
+    let metric = ("ringtap_packets", "Packets by kind; sip counts messages.", MetricKind::Gauge);
+    let rows = |report: &WorkerReport| labelled(report.counters.kinds());
+    by_labels(metric, &["kind"], now, workers, &rows)
 }
 
 fn by_reason(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
-    let mut samples = Vec::new();
-    for (info, report) in workers.iter().zip(&now.reports) {
-        for (reason, count) in report.counters.drops() {
-            samples.push((
-                vec![("worker", info.number.to_string()), ("reason", reason.to_owned())],
-                Value::Whole(count),
-            ));
-        }
-    }
     let help = "Data that the engine dropped or found damaged, by reason.";
-    Family { name: "ringtap_engine_drops", help, kind: MetricKind::Counter, samples }
+    let rows = |report: &WorkerReport| labelled(report.counters.drops());
+    by_labels(("ringtap_engine_drops", help, MetricKind::Counter), &["reason"], now, workers, &rows)
+}
+
+fn by_protocol(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
+    let help = "Packets that look like telephony of a protocol that is not followed.";
+    let rows = |report: &WorkerReport| {
+        let counts = report.counters.unfollowed().into_iter();
+        labelled(counts.map(|(protocol, count)| (protocol.name(), count)).collect())
+    };
+    by_labels(("ringtap_unfollowed_packets", help, MetricKind::Counter), &["protocol"], now, workers, &rows)
 }
 
 fn of_store(now: &Snapshot) -> Vec<Family> {
@@ -527,10 +448,6 @@ fn by_loss(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
     slow (disk), a write failed (refused), recording was stopped (stopped), no slot was free for their \
     stream (left_out), or memory was full before a rule decided (undecided).";
     Family { name: "ringtap_spool_lost_packets", help, kind: MetricKind::Counter, samples }
-}
-
-fn one(name: &'static str, help: &'static str, kind: MetricKind, value: Value) -> Family {
-    Family { name, help, kind, samples: vec![(Vec::new(), value)] }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
 use crate::live_calls::{CallList, LiveCalls};
+use crate::outcomes::Outcomes;
 
 /// One worker's figures, reported a few times a second.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +24,10 @@ pub(crate) struct WorkerReport {
     pub(crate) under_way: (usize, usize),
     /// Call attempts since the start.
     pub(crate) begun: u64,
+    /// What became of calls, streams and registrations.
+    pub(crate) outcomes: Outcomes,
+    /// Registrations in the table.
+    pub(crate) registrations: usize,
     /// Processor time of the thread.
     pub(crate) cpu: Duration,
     /// Counters of the packet source.

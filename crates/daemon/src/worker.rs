@@ -16,6 +16,7 @@ use super::shared_status::{SharedStatus, WorkerReport};
 use crate::call_notes;
 use crate::config::Speed;
 use crate::live_calls::CallList;
+use crate::outcomes::Outcomes;
 
 /// A worker before its start.
 pub(crate) struct Worker {
@@ -38,6 +39,7 @@ pub(crate) struct Worker {
 pub(crate) struct StoreSink {
     sender: RecordSender,
     begun: u64,
+    outcomes: Outcomes,
     /// What the next run has to know of the calls in progress, once this one ends.
     notes: HashMap<Id, Vec<CallNote>>,
     handed_over: Vec<HandedOver>,
@@ -48,7 +50,13 @@ pub(crate) type HandedOver = (Call, Vec<CallNote>);
 
 impl StoreSink {
     pub(crate) fn new(sender: RecordSender) -> Self {
-        Self { sender, begun: 0, notes: HashMap::new(), handed_over: Vec::new() }
+        Self {
+            sender,
+            begun: 0,
+            outcomes: Outcomes::default(),
+            notes: HashMap::new(),
+            handed_over: Vec::new(),
+        }
     }
 }
 
@@ -61,6 +69,8 @@ impl Sink for StoreSink {
     }
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.outcomes.add_call(&call);
+        streams.iter().for_each(|stream| self.outcomes.add_stream(&stream.record));
         // It is recorded as it is: nobody knows whether there will be a next run.
         let is_in_progress = matches!(call.state, CallState::Active | CallState::Ringing | CallState::Trying);
         if let Some(notes) = self.notes.remove(&call.id).filter(|_| is_in_progress) {
@@ -70,10 +80,12 @@ impl Sink for StoreSink {
     }
 
     fn stream(&mut self, stream: StreamEnd) {
+        self.outcomes.add_stream(&stream.record);
         self.sender.stream(stream.record);
     }
 
     fn registration(&mut self, registration: Registration) {
+        self.outcomes.add_registration(&registration);
         self.sender.registration(registration);
     }
 
@@ -252,6 +264,8 @@ impl Worker {
             counters: self.engine.counters().clone(),
             under_way: if done { (0, 0) } else { self.engine.under_way() },
             begun: self.sink.begun,
+            outcomes: self.sink.outcomes.clone(),
+            registrations: self.engine.registrations(),
             cpu: thread_time(),
             tap: tap.counters(),
             timestamps: Some(tap.timestamps()),

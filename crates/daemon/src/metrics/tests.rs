@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ringtap_capture::live;
 use ringtap_engine::Counters;
@@ -77,6 +77,7 @@ fn names_and_the_manual() {
         let (kind, end) = match family.kind {
             MetricKind::Counter => ("counter", "_total"),
             MetricKind::Gauge => ("gauge", ""),
+            MetricKind::Histogram => ("histogram", ""),
         };
         let labels = family.samples.first().map_or(&[][..], |(labels, _)| labels);
         let labels: Vec<_> = labels.iter().map(|(name, _)| format!("`{name}`")).collect();
@@ -100,4 +101,76 @@ fn names_and_the_manual() {
          queue full (`sip_forwards_lost`, `worker_messages_lost`).\n",
     );
     crate::config::held("docs/manual/metrics.md", &manual);
+}
+
+/// Names and labels in a PromQL expression: each metric with the labels that follow it in braces, and the
+/// labels of its aggregations.
+fn of_expression(expr: &str) -> (Vec<(String, Vec<String>)>, Vec<String>) {
+    let word = |text: &str| -> String {
+        text.chars().take_while(|letter| letter.is_ascii_alphanumeric() || *letter == '_').collect()
+    };
+    let metrics = expr.match_indices("ringtap_").map(|(at, _)| {
+        let name = word(&expr[at..]);
+        let rest = &expr[at + name.len()..];
+        let matchers =
+            rest.strip_prefix('{').and_then(|rest| rest.split_once('}')).map_or("", |(inner, _)| inner);
+        let labels = matchers.split(", ").filter(|matcher| !matcher.is_empty()).map(word).collect();
+        (name, labels)
+    });
+    let by = expr.match_indices("by (").flat_map(|(at, _)| {
+        let list = expr[at + 4..].split(')').next().unwrap_or_default();
+        list.split(", ").map(str::to_owned).collect::<Vec<_>>()
+    });
+    (metrics.collect(), by.collect())
+}
+
+/// Each panel of the dashboard asks for metrics and labels that are served, and says what it shows; what
+/// became of calls, streams and registrations is all on it.
+#[test]
+fn the_dashboard_asks_for_what_is_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_store, shared_status) = shared_status(dir.path());
+    let families = families(&shared_status.snapshot(), &shared_status.workers, &shared_status);
+    let served: BTreeMap<String, BTreeSet<&str>> = families
+        .iter()
+        .flat_map(|family| {
+            let ends: &[&str] = match family.kind {
+                MetricKind::Counter => &["_total"],
+                MetricKind::Gauge => &[""],
+                MetricKind::Histogram => &["_bucket", "_count", "_sum"],
+            };
+            let labels = family.samples.first().map_or(&[][..], |(labels, _)| labels);
+            let labels: BTreeSet<_> = labels.iter().map(|(name, _)| *name).chain(["instance"]).collect();
+            ends.iter().map(move |end| {
+                let le = (*end == "_bucket").then_some("le");
+                (format!("{}{end}", family.name), labels.iter().copied().chain(le).collect())
+            })
+        })
+        .collect();
+    let text = include_str!("../../../../packaging/grafana/ringtap.json");
+    let dashboard: serde_json::Value = serde_json::from_str(text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let ids: BTreeSet<_> = panels.iter().map(|panel| panel["id"].as_u64().unwrap()).collect();
+    assert_eq!(ids.len(), panels.len(), "an id twice");
+    let mut asked = BTreeSet::new();
+    for panel in panels.iter().filter(|panel| panel["type"] != "row") {
+        let title = panel["title"].as_str().unwrap();
+        assert!(panel["description"].as_str().is_some_and(|text| text.ends_with('.')), "{title}");
+        for target in panel["targets"].as_array().unwrap() {
+            let expr = target["expr"].as_str().unwrap();
+            let (metrics, by) = of_expression(expr);
+            assert!(!metrics.is_empty(), "{title}: {expr}");
+            for (name, labels) in metrics {
+                let known = served.get(&name).unwrap_or_else(|| panic!("{title}: {name} is not served"));
+                for label in labels.iter().chain(&by) {
+                    assert!(known.contains(label.as_str()), "{title}: {name} has no label {label}");
+                }
+                asked.insert(name);
+            }
+        }
+    }
+    let outcomes = outcomes::families(&shared_status.snapshot(), &shared_status.workers);
+    for family in outcomes {
+        assert!(asked.iter().any(|name| name.starts_with(family.name)), "{} is on no panel", family.name);
+    }
 }
