@@ -1,15 +1,16 @@
 //! Calls and messages in memory, up to their limits, and the view published of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
-use std::ops::Range;
 use std::sync::Arc;
 
-use ringtap_engine::{CallNumber, CallPhase, Counters, Sink, SipSeen, StreamEnd};
-use ringtap_model::{
-    Call, CallState, Endpoint, Frame, Id, LinkType, Message, Nanos, Registration, Stream, Transport,
-};
-use ringtap_report::message;
+use ringtap_engine::{CallNumber, CallPhase, Counters, RtpSeen, Sink, SipSeen, StreamEnd};
+use ringtap_model::{Call, CallState, Endpoint, Frame, Id, Message, Nanos, Registration, Stream};
 use ringtap_wire::sip::{self, Method};
+
+pub use crate::media::MediaFrame;
+use crate::media::MediaFrames;
+pub use crate::message::{CapturedFrame, SipMessage};
+use crate::message::{copy_message, truncate};
 
 /// Limits of the stored calls and messages.
 #[derive(Clone, Copy, Debug)]
@@ -20,75 +21,10 @@ pub struct Limits {
     pub messages: usize,
     /// Bytes of all entries.
     pub bytes: usize,
+    /// Bytes of media packets, beside those; none are kept of 0.
+    pub media_bytes: usize,
     /// Store calls only, without registrations, OPTIONS and the like.
     pub calls_only: bool,
-}
-
-/// A frame that carried a message.
-#[derive(Clone, Debug)]
-pub struct CapturedFrame {
-    /// When it was captured.
-    pub time: Nanos,
-    /// Its number in the capture.
-    pub number: u64,
-    /// Its link type.
-    pub link: LinkType,
-    /// Bytes on the wire.
-    pub wire_len: u32,
-    /// The captured bytes.
-    pub data: Box<[u8]>,
-}
-
-/// The text of a message.
-#[derive(Clone, Debug)]
-enum Text {
-    /// A range of its first frame.
-    InFrame(Range<usize>),
-    /// A copy, reassembled from several frames.
-    Reassembled(Box<[u8]>),
-}
-
-/// A SIP message.
-#[derive(Clone, Debug)]
-pub struct SipMessage {
-    /// Time of capture.
-    pub time: Nanos,
-    /// Sender.
-    pub src: Endpoint,
-    /// Receiver.
-    pub dst: Endpoint,
-    /// Transport protocol.
-    pub transport: Transport,
-    /// Label in a ladder.
-    pub label: Box<str>,
-    /// Status code of a response; `None` for a request.
-    pub code: Option<u16>,
-    /// The same bytes were seen before.
-    pub retransmission: bool,
-    /// Its frames, without those from earlier batches (segments of a message over TCP).
-    pub frames: Box<[CapturedFrame]>,
-    /// All of its frames are present.
-    pub whole: bool,
-    text: Text,
-}
-
-impl SipMessage {
-    /// The message as it was sent.
-    pub fn text(&self) -> &[u8] {
-        match &self.text {
-            Text::InFrame(range) => {
-                self.frames.first().and_then(|frame| frame.data.get(range.clone())).unwrap_or_default()
-            }
-            Text::Reassembled(text) => text,
-        }
-    }
-
-    fn bytes(&self) -> usize {
-        let reassembled = if let Text::Reassembled(text) = &self.text { text.len() } else { 0 };
-        let frames: usize =
-            self.frames.iter().map(|frame| frame.data.len() + size_of::<CapturedFrame>()).sum();
-        size_of::<Self>() + self.label.len() + reassembled + frames
-    }
 }
 
 /// A call, or another dialog or transaction with a Call-ID.
@@ -190,6 +126,8 @@ pub struct Totals {
     pub bytes: usize,
     /// Messages stored.
     pub messages: u64,
+    /// Media packets stored, and those that had to leave since.
+    pub media: (u64, u64),
 }
 
 /// All entries. The engine's thread owns them.
@@ -200,6 +138,7 @@ pub struct LiveCalls {
     by_call_id: HashMap<Box<str>, u64>,
     /// Serials of entries to evict first: ended calls, and entries that are not calls.
     done: BTreeSet<u64>,
+    media: MediaFrames,
     /// Counts of everything seen.
     pub totals: Totals,
     changed: bool,
@@ -213,6 +152,7 @@ impl LiveCalls {
             entries: VecDeque::new(),
             by_call_id: HashMap::new(),
             done: BTreeSet::new(),
+            media: MediaFrames::new(limits.media_bytes),
             totals: Totals::default(),
             changed: true,
         }
@@ -233,9 +173,22 @@ impl LiveCalls {
         self.entries.clear();
         self.by_call_id.clear();
         self.done.clear();
+        self.media.clear();
+        self.totals.media.0 = 0;
         self.totals.bytes = 0;
         self.totals.messages = 0;
         self.changed = true;
+    }
+
+    /// An entry that is still here.
+    pub fn entry(&self, serial: u64) -> Option<&Arc<DialogEntry>> {
+        self.entries.get(self.index(serial)?)
+    }
+
+    /// The media packets that are still here of the entries' streams, in the order in which they came.
+    pub fn media(&self, serials: &[u64]) -> Vec<Arc<MediaFrame>> {
+        let entries = serials.iter().filter_map(|serial| self.entry(*serial));
+        self.media.of(entries.flat_map(|entry| &entry.streams))
     }
 
     /// Updates the figures of a call in progress.
@@ -434,6 +387,12 @@ impl Sink for BatchSink<'_> {
     fn sip(&mut self, seen: &SipSeen<'_>) {
         self.calls.message(seen, self.frames);
     }
+
+    fn rtp(&mut self, seen: &RtpSeen<'_>) {
+        let calls = &mut *self.calls;
+        calls.media.push(seen, self.frames);
+        calls.totals.media = (calls.media.len() as u64, calls.media.evicted);
+    }
 }
 
 /// Without streams that ended before the call began: ports are used again, and a call that announces them can
@@ -478,42 +437,6 @@ fn entry(seen: &SipSeen<'_>, call_id: &str) -> DialogEntry {
     }
 }
 
-fn copy_message(seen: &SipSeen<'_>, frames: &[Frame<'_>]) -> SipMessage {
-    let found = seen.frames.iter().filter_map(|number| {
-        let index = frames.binary_search_by_key(number, |frame| frame.number).ok()?;
-        frames.get(index)
-    });
-    let found: Vec<&Frame<'_>> = found.take(MOST_FRAMES).collect();
-    let raw = seen.message.raw();
-    // The message of a datagram borrows from its frame: it need not be stored twice.
-    let within = found.first().and_then(|frame| {
-        let start = (raw.as_ptr() as usize).checked_sub(frame.data.as_ptr() as usize)?;
-        let range = start..start.checked_add(raw.len())?;
-        (frame.data.get(range.clone()) == Some(raw)).then_some(range)
-    });
-    SipMessage {
-        time: seen.time,
-        src: seen.src,
-        dst: seen.dst,
-        transport: seen.transport,
-        label: truncate(&message::label(seen.message)).into(),
-        code: seen.message.code(),
-        retransmission: seen.retransmission,
-        whole: found.len() == seen.frames.len(),
-        frames: found
-            .into_iter()
-            .map(|frame| CapturedFrame {
-                time: frame.time,
-                number: frame.number,
-                link: frame.link,
-                wire_len: frame.wire_len,
-                data: frame.data.into(),
-            })
-            .collect(),
-        text: within.map_or_else(|| Text::Reassembled(raw.into()), Text::InFrame),
-    }
-}
-
 fn party(user: Option<&str>, host: Option<&str>) -> Box<str> {
     let text = match (user, host) {
         (Some(user), Some(host)) => format!("{user}@{host}"),
@@ -521,12 +444,6 @@ fn party(user: Option<&str>, host: Option<&str>) -> Box<str> {
         (None, None) => String::new(),
     };
     truncate(&text).into()
-}
-
-/// The first 256 characters of a text: a name from the network can be as long as a datagram.
-fn truncate(text: &str) -> &str {
-    const MOST: usize = 256;
-    text.char_indices().nth(MOST).map_or(text, |(end, _)| &text[..end])
 }
 
 /// The published state: shared, and never changed.
@@ -587,5 +504,3 @@ pub fn ids<'a>(entries: impl Iterator<Item = &'a Arc<DialogEntry>>) -> Vec<Id> {
 const RECORD: usize = 2_048;
 /// Bytes of one interval of ten seconds of a stream.
 const INTERVAL: usize = 96;
-/// A message over TCP can be cut into as many segments as it has bytes.
-const MOST_FRAMES: usize = 64;

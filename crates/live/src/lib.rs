@@ -14,7 +14,7 @@
 //! use ringtap_engine::{Config, Engine};
 //! use ringtap_live::calls::{LiveCalls, Limits};
 //!
-//! let limits = Limits { calls: 100, messages: 50, bytes: 1 << 20, calls_only: false };
+//! let limits = Limits { calls: 100, messages: 50, bytes: 1 << 20, media_bytes: 1 << 20, calls_only: false };
 //! let mut calls = LiveCalls::new(limits);
 //! let mut engine = Engine::new(Config::default());
 //! engine.batch(&[], &mut calls.on(&[]));
@@ -25,10 +25,13 @@
 //! | module | holds |
 //! |---|---|
 //! | [`calls`] | calls and messages up to their limits, and the published view |
+//! | `message`, `media` | a message and its frames; media packets up to their limit |
 //! | [`feed`] | sources of frames: interfaces, or capture files at a chosen speed |
 //! | [`watch`] | the engine's thread, and the state it shares with the terminal's thread |
 #![forbid(unsafe_code)]
 
 pub mod calls;
 pub mod feed;
+mod media;
+mod message;
 pub mod watch;

@@ -1,6 +1,7 @@
 //! The engine's thread, and the state it shares with the terminal's thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use ringtap_engine::{Config, Engine};
 use ringtap_model::{Id, Nanos};
 
-use super::calls::{Limits, LiveCalls, View};
+use super::calls::{Limits, LiveCalls, MediaFrame, View};
 use super::feed::{Feed, FeedStatus};
 
 /// Interval between two published views.
@@ -21,6 +22,9 @@ const SOON: Duration = Duration::from_millis(250);
 const WAIT: Duration = Duration::from_millis(20);
 /// Most calls whose figures are updated: more than fit a screen are not needed.
 const WATCHED: usize = 200;
+
+/// Longest wait for media packets.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// State shared by both threads. Each lock is held only to swap pointers, never while drawing or processing
 /// packets.
@@ -37,7 +41,11 @@ struct ViewRequests {
     /// The watched calls changed: update their figures soon.
     watched_changed: bool,
     clear: bool,
+    media: Option<MediaRequest>,
 }
+
+/// Serials of entries, and who waits for their media packets.
+type MediaRequest = (Vec<u64>, SyncSender<Vec<Arc<MediaFrame>>>);
 
 impl Shared {
     /// Starts with the view shown before the first packet.
@@ -73,6 +81,14 @@ impl Shared {
     /// Requests the removal of all entries.
     pub fn clear(&self) {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner).clear = true;
+    }
+
+    /// The media packets that are kept of these entries, in the order in which they came. Waits for the other
+    /// thread; `None` if that does not answer.
+    pub fn media(&self, serials: Vec<u64>) -> Option<Vec<Arc<MediaFrame>>> {
+        let (sender, receiver) = sync_channel(1);
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner).media = Some((serials, sender));
+        receiver.recv_timeout(ANSWER).ok()
     }
 
     /// Requests the engine's thread to stop.
@@ -146,6 +162,21 @@ impl Watcher {
         Ok(status)
     }
 
+    /// Hands over the media packets that were asked for.
+    fn answer(&mut self, shared: &Shared) {
+        let media = shared.requests.lock().unwrap_or_else(PoisonError::into_inner).media.take();
+        let Some((serials, sender)) = media else { return };
+        for serial in &serials {
+            // What is not on the screen may have streams that are not known yet.
+            let id = self.calls.entry(*serial).and_then(|entry| Some(entry.call.as_ref()?.id));
+            if let Some((call, streams)) = id.and_then(|id| self.engine.snapshot(&id)) {
+                self.calls.refresh(call, streams);
+            }
+        }
+        // Nobody waits any more if that took too long.
+        let _ = sender.try_send(self.calls.media(&serials));
+    }
+
     fn publish(&mut self, feed: &mut impl Feed, shared: &Shared, figures: bool) {
         let (watched, clear) = {
             let mut requests = shared.requests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -154,6 +185,7 @@ impl Watcher {
         if clear {
             self.calls.clear();
         }
+        self.answer(shared);
         for id in &watched {
             if let Some((call, streams)) = self.engine.snapshot(id) {
                 self.calls.refresh(call, streams);

@@ -47,6 +47,8 @@ pub(crate) enum Popup {
         path: Line,
         /// Save every call that is shown, not only the selected ones.
         all: bool,
+        /// Save media packets too.
+        media: bool,
     },
 }
 
@@ -56,7 +58,8 @@ pub(crate) enum Effect {
     Nothing,
     Quit,
     Clear,
-    Save(PathBuf, Vec<Arc<DialogEntry>>),
+    /// Save these calls, and their media packets if the last is true.
+    Save(PathBuf, Vec<Arc<DialogEntry>>, bool),
     /// A text was scrolled, possibly past its end.
     Scroll,
     /// Clicks come here, or go to the terminal.
@@ -279,6 +282,7 @@ impl App {
                 self.popup = Some(Popup::Save {
                     path: Line(path),
                     all: self.page() == Page::List && self.selected.is_empty(),
+                    media: false,
                 });
             }
             KeyCode::Char('p') => {
@@ -506,16 +510,18 @@ impl App {
                 }
             },
             Popup::Filter { filter, at } => self.key_filter(filter, at, key),
-            Popup::Save { mut path, mut all } => match key.code {
+            Popup::Save { mut path, mut all, mut media } => match key.code {
                 KeyCode::Esc => {}
-                KeyCode::Enter => return Effect::Save(PathBuf::from(path.0), self.to_save(all)),
+                KeyCode::Enter => {
+                    return Effect::Save(PathBuf::from(path.0), self.to_save(all), media);
+                }
                 _ => {
-                    if matches!(key.code, KeyCode::Tab | KeyCode::Up | KeyCode::Down) {
-                        all = !all;
-                    } else {
-                        path.key(key);
+                    match key.code {
+                        KeyCode::Tab => all = !all,
+                        KeyCode::Up | KeyCode::Down => media = !media,
+                        _ => path.key(key),
                     }
-                    self.popup = Some(Popup::Save { path, all });
+                    self.popup = Some(Popup::Save { path, all, media });
                 }
             },
         }

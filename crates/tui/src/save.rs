@@ -1,11 +1,11 @@
-//! Messages into a pcap file.
+//! Messages and media packets into a pcap file.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use ringtap_capture::Writer;
-use ringtap_live::calls::{CapturedFrame, DialogEntry, SipMessage};
+use ringtap_live::calls::{CapturedFrame, DialogEntry, MediaFrame, SipMessage};
 use ringtap_model::{Frame, LinkType};
 use ringtap_report::file::Target;
 use ringtap_report::text::counted;
@@ -16,8 +16,12 @@ const RAW: LinkType = LinkType(101);
 /// Number of what is no frame of the capture.
 const REBUILT: u64 = u64::MAX;
 
-/// Writes every message kept of `entries` in order of time; says what was written.
-pub(crate) fn write(entries: &[Arc<DialogEntry>], path: &Path) -> anyhow::Result<String> {
+/// Writes every message kept of `entries` and these media packets in order of time; says what was written.
+pub(crate) fn write(
+    entries: &[Arc<DialogEntry>],
+    media: &[Arc<MediaFrame>],
+    path: &Path,
+) -> anyhow::Result<String> {
     if path.as_os_str().is_empty() {
         bail!("name a file");
     }
@@ -42,6 +46,7 @@ pub(crate) fn write(entries: &[Arc<DialogEntry>], path: &Path) -> anyhow::Result
             }
         }
     }
+    kept.extend(media.iter().map(|media| media.frame.clone()));
     kept.sort_by_key(|frame| (frame.time, frame.number));
     // Several messages can be in one segment.
     kept.dedup_by(|a, b| a.number == b.number && a.number != REBUILT);
@@ -53,7 +58,10 @@ pub(crate) fn write(entries: &[Arc<DialogEntry>], path: &Path) -> anyhow::Result
         writer.write(&frame).with_context(named)?;
     }
     writer.finish().with_context(named)?.keep()?;
-    let packets = counted(kept.len() as u64, "packet");
+    let packets = match media.len() {
+        0 => counted(kept.len() as u64, "packet"),
+        media => format!("{}, {media} of them media,", counted(kept.len() as u64, "packet")),
+    };
     let note = match rebuilt {
         0 => String::new(),
         _ => format!(

@@ -72,10 +72,13 @@ fn show(
                     shared.clear();
                     app.tell("cleared; the capture goes on".to_string());
                 }
-                Effect::Save(path, calls) => {
-                    let told =
-                        save::write(&calls, &path).unwrap_or_else(|error| format!("not saved: {error:#}"));
-                    app.tell(told);
+                Effect::Save(path, calls, with_media) => {
+                    let serials = || calls.iter().map(|call| call.serial).collect();
+                    let media = if with_media { shared.media(serials()) } else { Some(Vec::new()) };
+                    let saved = media
+                        .context("the thread that captures does not answer: try again")
+                        .and_then(|media| save::write(&calls, &media, &path));
+                    app.tell(saved.unwrap_or_else(|error| format!("not saved: {error:#}")));
                 }
             }
             // A held key must not starve the picture.

@@ -1,5 +1,7 @@
 //! Screens, keys and ceilings, from captures and without a terminal.
 
+mod saved;
+
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,7 +21,8 @@ use crate::app::{App, Effect, Page, Row};
 use crate::input::{handle, on_mouse};
 use crate::{draw, save};
 
-const LIMITS: Limits = Limits { calls: 100, messages: 100, bytes: 64 << 20, calls_only: false };
+const LIMITS: Limits =
+    Limits { calls: 100, messages: 100, bytes: 64 << 20, media_bytes: 64 << 20, calls_only: false };
 
 fn capture(path: &str) -> Capture {
     Capture::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path), None).unwrap()
@@ -331,54 +334,6 @@ fn seen(capture: Capture) -> Vec<String> {
     engine.batch(&frames, &mut seen);
     engine.close(&mut seen);
     seen.0
-}
-
-#[test]
-fn what_is_saved_is_what_passed() {
-    let folder = tempfile::tempdir().unwrap();
-    for (index, name) in
-        ["demo/calls.pcap", "cases/tcp-cut-everywhere/in.pcap", "cases/ip-fragments-v6/in.pcap"]
-            .iter()
-            .enumerate()
-    {
-        let (view, _) = after(capture(name), None, LIMITS);
-        let path = folder.path().join(format!("{index}.pcap"));
-        let told = save::write(&view.entries, &path).unwrap();
-        let original: Vec<String> = seen(capture(name));
-        let mut saved = seen(Capture::open(&path, None).unwrap());
-        let mut original = original;
-        saved.sort();
-        original.sort();
-        assert_eq!(saved, original, "{name}: {told}");
-        assert!(!original.is_empty());
-        let again = save::write(&view.entries, &path).unwrap_err().to_string();
-        assert!(again.contains("is there already"), "{again}");
-    }
-    assert!(save::write(&[], &folder.path().join("none")).is_err());
-    assert!(!folder.path().join("none").exists());
-}
-
-#[test]
-fn saving_takes_the_selected_or_all() {
-    let mut app = demo(None);
-    let saved = |app: &mut App, keys: &[KeyCode]| {
-        press(app, keys);
-        match app.key(KeyEvent::from(KeyCode::Enter)) {
-            Effect::Save(path, calls) => (path.display().to_string(), calls.len()),
-            other => panic!("{other:?}"),
-        }
-    };
-    let (path, count) = saved(&mut app, &[KeyCode::F(2)]);
-    assert_eq!(count, app.rows.len());
-    assert!(path.starts_with("ringtap-17672") && path.ends_with(".pcap"), "{path}");
-    assert_eq!(saved(&mut app, &[KeyCode::Char('s'), KeyCode::Tab]).1, 1, "the one under the cursor");
-    press(&mut app, &[KeyCode::Char(' '), KeyCode::Char(' ')]);
-    assert_eq!(saved(&mut app, &[KeyCode::F(2)]).1, 2);
-    press(&mut app, &[KeyCode::F(2)]);
-    let _ = app.key(KeyEvent::new(KeyCode::Char('u'), KeyModifiers::CONTROL));
-    write(&mut app, "x.pcap");
-    let Effect::Save(path, _) = app.key(KeyEvent::from(KeyCode::Enter)) else { panic!("not saved") };
-    assert_eq!(path.to_str(), Some("x.pcap"));
 }
 
 #[test]

@@ -72,6 +72,14 @@ pub(crate) struct Live {
         value_parser = value_parser!(u32).range(1..=65_536)
     )]
     memory: u32,
+    /// Keep at most this many MiB of the newest media packets, to be saved with a call; 0 keeps none
+    #[arg(
+        long,
+        value_name = "MIB",
+        default_value_t = 128,
+        value_parser = value_parser!(u32).range(..=65_536)
+    )]
+    media_memory: u32,
     /// Print records as JSON lines instead of drawing
     #[arg(long)]
     records: bool,
@@ -142,6 +150,7 @@ impl Live {
             calls: self.max_calls as usize,
             messages: self.max_messages as usize,
             bytes: (self.memory as usize) << 20,
+            media_bytes: (self.media_memory as usize) << 20,
             calls_only: self.calls_only,
         };
         let shared = Shared::new(View::empty(source, limits));

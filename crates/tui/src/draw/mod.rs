@@ -66,7 +66,12 @@ fn keys(app: &App, pen: &mut Pen<'_>) {
             ("Space", "Switch"),
             ("Del", "Empty all"),
         ],
-        (Some(Popup::Save { .. }), _) => &[("Enter", "Save"), ("Esc", "Leave"), ("Tab", "Selected or all")],
+        (Some(Popup::Save { .. }), _) => &[
+            ("Enter", "Save"),
+            ("Esc", "Leave"),
+            ("Tab", "Selected or all"),
+            ("Up/Down", "SIP or SIP and RTP"),
+        ],
         (Some(_), _) => &[],
         (None, Page::List) => &[
             ("Esc", "Quit"),

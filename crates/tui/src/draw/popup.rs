@@ -1,7 +1,7 @@
 //! The windows in front of a page: help, questions and forms.
 
 use ringtap_live::calls::is_under_way;
-use ringtap_report::text::{self, counted};
+use ringtap_report::text::{self, counted, grouped};
 
 use super::pen::{self, Pen, plain};
 use crate::app::{App, Popup};
@@ -11,7 +11,7 @@ const HELP: &[(&str, &str)] = &[
     ("Up Down PgUp PgDn Home End", "move (also j k g G)"),
     ("Enter", "ladder of the call; there: the message"),
     ("Space", "select a call; a selects all that are shown"),
-    ("F2 s", "save messages of selected or all calls as pcap"),
+    ("F2 s", "save calls as pcap: SIP, or SIP and RTP"),
     ("F3 /", "show only calls with this text"),
     ("F4 x", "extended ladder: all selected calls in one"),
     ("F5 Ctrl-L", "clear the list"),
@@ -74,10 +74,10 @@ pub(super) fn draw(app: &App, popup: &Popup, pen: &mut Pen<'_>) {
             let column = part.put(row + 1, 2, &name(FIELDS.len() + 1, "State"));
             part.put(row + 1, column, &plain(state));
         }
-        Popup::Save { path, all } => {
+        Popup::Save { path, all, media } => {
             let calls = app.to_save(*all);
             let messages: usize = calls.iter().map(|call| call.messages.len()).sum();
-            let mut part = window(pen, 64, 7, "Save messages as pcap");
+            let mut part = window(pen, 66, 8, "Save as pcap");
             let column = part.put(2, 3, &pen::bold("File  "));
             let column = part.put(2, column, &plain(text::cut(&path.0, 50).into_owned()));
             part.put(2, column, &pen::bar(" "));
@@ -87,8 +87,17 @@ pub(super) fn draw(app: &App, popup: &Popup, pen: &mut Pen<'_>) {
                 counted(calls.len() as u64, "call"),
                 counted(messages as u64, "message")
             );
-            part.put(4, 3, &plain(what));
-            part.put(5, 3, &pen::dim("Media are not saved here: see `ringtap extract`."));
+            part.put(3, 3, &plain(what));
+            let packets = if *media { "SIP and RTP" } else { "SIP only" };
+            let column = part.put(5, 3, &pen::bold(format!("{packets:<13}")));
+            part.put(5, column, &pen::dim("Up or Down changes it"));
+            let (kept, gone) = app.view.totals.media;
+            let kept = format!(
+                "{} media packets are kept, {} older ones had to leave",
+                grouped(kept),
+                grouped(gone)
+            );
+            part.put(6, 3, &pen::dim(kept));
         }
     }
 }

@@ -125,6 +125,12 @@ fn limits(view: &View) -> Vec<Vec<Ink>> {
         "memory",
         &format!("{:.1} of at most {} MiB", totals.bytes as f64 / f64::from(1 << 20), limits.bytes >> 20),
     ));
+    let (media, gone) = totals.media;
+    let most = limits.media_bytes >> 20;
+    lines.push(row(
+        "media packets",
+        &format!("{} in at most {most} MiB, {} had to leave", grouped(media), grouped(gone)),
+    ));
     lines.push(row(
         "left to make room",
         &format!("{}, {} of them still under way", grouped(totals.left), grouped(totals.left_early)),
