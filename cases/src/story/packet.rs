@@ -203,6 +203,15 @@ pub fn ip(src: IpAddr, dst: IpAddr, proto: u8, payload: &[u8]) -> Vec<u8> {
     }
 }
 
+/// An IPv4 packet with another identification (RFC 791 section 3.1).
+pub fn with_id(mut packet: Vec<u8>, id: u16) -> Vec<u8> {
+    packet[4..6].copy_from_slice(&id.to_be_bytes());
+    packet[10..12].fill(0);
+    let sum = checksum(&[&packet[..20]]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
+    packet
+}
+
 /// The pseudo-header of UDP and TCP (RFC 768, RFC 8200 section 8.1).
 fn pseudo(src: IpAddr, dst: IpAddr, proto: u8, len: usize) -> Vec<u8> {
     let octets = |ip: IpAddr| match ip {

@@ -42,6 +42,9 @@ pub struct Hop {
     pub dst: Endpoint,
     /// Transport protocol.
     pub transport: Transport,
+    /// Identification of the IPv4 packet that a datagram came in: two with different ones are no copies of each
+    /// other. 0 where there is none, and for all that is no datagram.
+    pub ip_id: u16,
 }
 
 /// A SIP message with a Call-ID, after reassembly.

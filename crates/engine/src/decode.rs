@@ -95,7 +95,7 @@ impl<X: Tracker> Engine<X> {
         self.counters.sctp += 1;
         let src = Endpoint::new(ip.src, sctp.src_port);
         let dst = Endpoint::new(ip.dst, sctp.dst_port);
-        let hop = Hop { time, src, dst, transport: Transport::Sctp };
+        let hop = Hop { time, src, dst, transport: Transport::Sctp, ip_id: 0 };
         let mut ready = Vec::new();
         for chunk in sctp.data_chunks() {
             self.counters.count_unfollowed(unfollowed::of_sctp(chunk.ppid));
@@ -116,7 +116,7 @@ impl<X: Tracker> Engine<X> {
         if rtp::looks_like_rtp(udp.data) && self.dispatch(&datagram(), sink) {
             return;
         }
-        let hop = Hop { time, src, dst, transport: Transport::Udp };
+        let hop = Hop { time, src, dst, transport: Transport::Udp, ip_id: ip.id };
         if let Some(start) = sip::sniff(udp.data) {
             self.sip(&udp.data[start..], &hop, frames, sink);
         } else if self.dispatch(&datagram(), sink) {
@@ -235,6 +235,7 @@ impl<X: Tracker> Engine<X> {
             src: Endpoint::new(src, view.src_port()),
             dst: Endpoint::new(dst, view.dst_port()),
             transport: Transport::Hep,
+            ip_id: 0,
             ..*hop
         };
         if let Some(start) = sip::sniff(view.payload()) {

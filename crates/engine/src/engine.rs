@@ -177,7 +177,7 @@ impl<X: Tracker> Engine<X> {
         let mut tcp = std::mem::replace(&mut self.tcp, nothing);
         tcp.close(|(src, dst), delivery| {
             let Delivery { bytes, is_turn, transport, time, frames } = delivery;
-            let hop = Hop { time, src, dst, transport };
+            let hop = Hop { time, src, dst, transport, ip_id: 0 };
             let ip_header = if src.ip.is_ipv4() { 20 } else { 40 };
             self.tcp_message((ip_header, is_turn), bytes, &hop, frames, sink);
         });

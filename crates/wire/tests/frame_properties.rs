@@ -385,8 +385,8 @@ impl Emitted {
             Addresses::V4(src, dst) => (src.into(), dst.into(), 20),
             Addresses::V6(src, dst) => (src.into(), dst.into(), 40),
         };
-        let len = header_len + len as u32;
-        Packet { ip: Ip { src, dst, proto, len, header_len }, depth: self.depth, payload }
+        let (len, id) = (header_len + len as u32, u16::from(src.is_ipv4()));
+        Packet { ip: Ip { src, dst, proto, len, header_len, id }, depth: self.depth, payload }
     }
 }
 
@@ -469,7 +469,7 @@ proptest! {
             ip if v6 => ip.to_ipv6_mapped().into(),
             ip => IpAddr::V4(ip),
         };
-        let ip = Ip { src: address(src), dst: address(dst), proto, len, header_len };
+        let ip = Ip { src: address(src), dst: address(dst), proto, len, header_len, id: 0 };
         let packet = decode_payload(ip, depth, &payload);
         check(packet.map(|packet| Packet { depth: packet.depth.min(MAX_DEPTH), ..packet }), &payload)?;
     }
@@ -485,7 +485,8 @@ proptest! {
             Addresses::V4(src, dst) => (src.into(), dst.into()),
             Addresses::V6(src, dst) => (src.into(), dst.into()),
         };
-        let ip = Ip { src: outer.0, dst: outer.1, proto, len: packet.len() as u32, header_len };
+        let (len, id) = (packet.len() as u32, u16::from(outer.0.is_ipv4()));
+        let ip = Ip { src: outer.0, dst: outer.1, proto, len, header_len, id };
         prop_assert_eq!(decode_payload(ip, 0, &packet[header_len as usize..]), Ok(emitted.expected()));
     }
 }

@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::story::packet::{gtp_u, udp, with_id};
 use crate::story::rtp::Rtp;
-use crate::story::sip::{Dialog, Peer, alice, alice_media, bob, bob_media, end, sdp};
+use crate::story::sip::{Dialog, Msg, Peer, alice, alice_media, bob, bob_media, end, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
 
@@ -23,6 +24,7 @@ pub(super) fn all() -> Vec<Story> {
         never_answered(),
         answered_and_input_ends(),
         retransmissions_and_mirrored_copies(),
+        sent_twice_at_once(),
         call_ids_nearly_equal(),
         cancel_without_487(),
         failure_again(),
@@ -374,6 +376,35 @@ pub(super) fn retransmissions_and_mirrored_copies() -> Story {
             "end_us": at_us(3000),
             "pdd_ms": 700.0, "duration_ms": 2000.0 })])
         .counter("sip", 20)
+}
+
+/// The callee sends 180 and 200 twice, 4 ms apart: two IP packets have two identifications. The mirror port
+/// shows each of the four twice, with the same identification, within GTP-U too, and BYE and ACK, which have
+/// none. Eight messages, two of them sent again.
+pub(super) fn sent_twice_at_once() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("twice@example.com");
+    let invite = dialog.open("INVITE", 1).sdp(&offer());
+    let (ack, bye) = (dialog.by_caller("ACK", 1), dialog.by_caller("BYE", 2));
+    let ringing = invite.answer(180, "Ringing", "callee");
+    let ok = invite.answer(200, "OK", "callee").sdp(&answer());
+    let packet = |message: &Msg| udp(message.src, message.dst, &message.bytes());
+    let [one, other] = [1, 2].map(|last| [10, 0, 0, last].into());
+    wire.send(ms(0), &invite);
+    for (at, message) in [(300, &ringing), (1000, &ok)] {
+        for (after, id) in [(0, 0x1111), (4, 0x2222)] {
+            let packet = with_id(packet(message), id);
+            wire.packet(ms(at + after), &packet);
+            wire.packet(ms(at + after + 1), &packet);
+            wire.packet(ms(at + after + 2), &gtp_u(one, other, 7, &packet));
+        }
+    }
+    for (at, message) in [(1020, &ack), (3000, &bye), (3020, &bye.answer(200, "OK", ""))] {
+        wire.send(ms(at), message);
+        wire.send(ms(at + 1), message);
+    }
+    Story::new("sent-twice-at-once", wire).calls([json!({ "state": "completed", "messages": 8,
+        "retransmissions": 2, "ringing_us": at_us(300), "answer_us": at_us(1000), "end_us": at_us(3000) })])
 }
 
 /// A Call-ID is compared byte by byte (RFC 3261 section 8.1.1.4): four that differ in case, in length or

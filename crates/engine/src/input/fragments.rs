@@ -256,7 +256,14 @@ mod tests {
     use proptest::prelude::*;
 
     fn ip() -> Ip {
-        Ip { src: [192, 0, 2, 1].into(), dst: [192, 0, 2, 2].into(), proto: 17, len: 0, header_len: 20 }
+        Ip {
+            src: [192, 0, 2, 1].into(),
+            dst: [192, 0, 2, 2].into(),
+            proto: 17,
+            len: 0,
+            header_len: 20,
+            id: 0,
+        }
     }
 
     fn piece(id: u32, offset: usize, data: &[u8], more: bool) -> Fragment<'_> {

@@ -412,6 +412,7 @@ mod tests {
             src: end(CALLER),
             dst: end(CALLEE),
             transport: ringtap_model::Transport::Udp,
+            ip_id: 0,
         };
         let record = CallEntry::new(b"a", 1, &hop, 0).into_record(false, 0);
         Box::new(EndedCall {
@@ -561,7 +562,7 @@ mod tests {
     }
 
     fn tunnelled(number: u64, depth: u8) -> TunnelFragment {
-        let ip = Ip { src: end(CALLER).ip, dst: end(CALLEE).ip, proto: 17, len: 0, header_len: 20 };
+        let ip = Ip { src: end(CALLER).ip, dst: end(CALLEE).ip, proto: 17, len: 0, header_len: 20, id: 0 };
         let (bytes, frames) = (Vec::new(), Vec::new());
         TunnelFragment {
             number,

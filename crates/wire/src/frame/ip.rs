@@ -66,11 +66,11 @@ pub(super) fn v4(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError>
         proto: head[9],
         len: saturate(packet.len),
         header_len: saturate(header_len),
+        id: be16::<4, _>(head),
     };
     let (offset, more) = (u32::from(be16::<6, _>(head) & 0x1fff) * 8, head[6] & 0x20 != 0);
     if offset != 0 || more {
-        let id = u32::from(be16::<4, _>(head));
-        return Ok(fragment(ip, body, depth, id, offset, more));
+        return Ok(fragment(ip, body, depth, u32::from(ip.id), offset, more));
     }
     extensions(ip, body, depth)
 }
@@ -95,6 +95,7 @@ pub(super) fn v6(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError>
         proto: head[6],
         len: saturate(packet.len),
         header_len: 40,
+        id: 0,
     };
     extensions(ip, body, depth)
 }
@@ -338,7 +339,7 @@ mod tests {
         // Destination options behind the fragment header, then IPv4 in IPv6.
         let payload = [&[IPV4, 0, 1, 4, 0, 0, 0, 0][..], &INNER].concat();
         let address = "2001:db8::1".parse().unwrap();
-        let ip = Ip { src: address, dst: address, proto: 60, len: 48 + 16, header_len: 48 };
+        let ip = Ip { src: address, dst: address, proto: 60, len: 48 + 16, header_len: 48, id: 0 };
         assert_eq!(decode_payload(ip, 0, &payload), Ok(inner(1, false)));
         let ip = Ip { proto: UDP, len: 48, ..ip };
         let packet = decode_payload(ip, 3, &PING).unwrap();

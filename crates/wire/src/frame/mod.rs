@@ -71,6 +71,9 @@ pub struct Ip {
     pub len: u32,
     /// Bytes of the IP header with its options or extension headers.
     pub header_len: u32,
+    /// Identification of IPv4 (RFC 791 section 3.1): copies of a packet have the same. 0 says nothing: IPv6 has
+    /// none, and a packet that must not be fragmented need not have one (RFC 6864 section 4.1).
+    pub id: u16,
 }
 
 /// One packet: addresses and what IP carries.
@@ -143,6 +146,8 @@ pub struct PlainUdp<'a> {
     pub dst: u32,
     /// Bytes at the IP layer as declared.
     pub ip_len: u16,
+    /// Identification, see [`Ip::id`].
+    pub id: u16,
     /// The datagram.
     pub udp: Udp<'a>,
 }
@@ -175,7 +180,8 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     let len = usize::from(length - 8);
     let data = payload.get(..len).unwrap_or(payload);
     let udp = Udp { src_port, dst_port, data, len };
-    Some(PlainUdp { src: be32::<26, _>(head), dst: be32::<30, _>(head), ip_len: total, udp })
+    let (src, dst, id) = (be32::<26, _>(head), be32::<30, _>(head), be16::<18, _>(head));
+    Some(PlainUdp { src, dst, ip_len: total, id, udp })
 }
 
 /// TCP over IPv4, with the same values as [`decode`] gives.
@@ -235,6 +241,7 @@ impl<'a> PlainUdp<'a> {
             proto: ip::UDP,
             len: u32::from(self.ip_len),
             header_len: 20,
+            id: self.id,
         };
         Packet { ip, depth: 0, payload: Payload::Udp(self.udp) }
     }

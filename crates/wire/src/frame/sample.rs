@@ -20,9 +20,16 @@ pub(super) fn inner(depth: u8, v6: bool) -> Packet<'static> {
     let udp = Udp { src_port: 5060, dst_port: 5060, data: b"ping", len: 4 };
     let ip = if v6 {
         let address = |last| [0x2001, 0xdb8, 0, 0, 0, 0, 0, last].into();
-        Ip { src: address(1), dst: address(2), proto: 17, len: 52, header_len: 40 }
+        Ip { src: address(1), dst: address(2), proto: 17, len: 52, header_len: 40, id: 0 }
     } else {
-        Ip { src: [192, 0, 2, 1].into(), dst: [192, 0, 2, 2].into(), proto: 17, len: 32, header_len: 20 }
+        Ip {
+            src: [192, 0, 2, 1].into(),
+            dst: [192, 0, 2, 2].into(),
+            proto: 17,
+            len: 32,
+            header_len: 20,
+            id: 1,
+        }
     };
     Packet { ip, depth, payload: Payload::Udp(udp) }
 }

@@ -36,7 +36,7 @@ pub(crate) struct Delivery<'a> {
 impl Delivery<'_> {
     /// A copy that outlives the connection's buffers, with the hop that it came on.
     pub(crate) fn into_owned(self, (src, dst): (Endpoint, Endpoint)) -> DeliveredMessage {
-        let hop = Hop { time: self.time, src, dst, transport: self.transport };
+        let hop = Hop { time: self.time, src, dst, transport: self.transport, ip_id: 0 };
         let (bytes, frames) = (self.bytes.to_vec(), self.frames.to_vec());
         DeliveredMessage { bytes, is_turn: self.is_turn, hop, frames }
     }

@@ -293,8 +293,13 @@ mod tests {
     /// What an SDP of these lines announces: each endpoint with `number name/clock` of its types; and when
     /// T.38 was offered.
     fn announced_by(lines: &[&str]) -> (Vec<(String, Vec<String>)>, Option<Nanos>) {
-        let hop =
-            Hop { time: at(0), src: end(CALLER), dst: end(CALLEE), transport: ringtap_model::Transport::Udp };
+        let hop = Hop {
+            time: at(0),
+            src: end(CALLER),
+            dst: end(CALLEE),
+            transport: ringtap_model::Transport::Udp,
+            ip_id: 0,
+        };
         let mut call = CallEntry::new(b"a", 1, &hop, 0);
         let hasher = Hasher::new(1);
         let (mut codecs, mut cache) = (Codecs::new(hasher.clone()), TypeCache::new(hasher));

@@ -25,8 +25,6 @@ use crate::update::{CallStatus, Side};
 /// Ceilings of what one call may hold.
 const MAX_DIVERTED: usize = 16;
 const MAX_DIGITS: usize = 64;
-/// A second copy of a packet within this time comes from the mirror, not from the sender.
-const MIRROR: Nanos = Nanos::from_millis(10);
 
 /// Whether [`CallEntry::handle`] has seen a message before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -219,8 +217,9 @@ impl CallEntry {
 
     fn novelty(&mut self, received: &CallMessage<'_>) -> Novelty {
         self.has_grown |= self.seen.will_grow();
-        match self.seen.insert(received.whole, received.hop.time) {
-            Some(last) if received.hop.time.since(last) < MIRROR => Novelty::Mirrored,
+        let Hop { time, ip_id, .. } = *received.hop;
+        match self.seen.insert(received.whole, ip_id, time) {
+            Some(last) if last.is_copied_by(ip_id, time) => Novelty::Mirrored,
             Some(_) => Novelty::Retransmission,
             None => Novelty::New,
         }

@@ -16,7 +16,8 @@ impl CallEntry {
     /// What the disk says of it holds no more than what the wire can say, and overflows no count.
     pub(crate) fn continued(call: &ContinuedCall, hash: u64, now: Nanos, drops: u64) -> Self {
         let record = &call.record;
-        let hop = Hop { time: call.until, src: record.src, dst: record.dst, transport: record.transport };
+        let hop =
+            Hop { time: call.until, src: record.src, dst: record.dst, transport: record.transport, ip_id: 0 };
         let text = |field: &Option<String>| -> Option<Box<str>> { field.as_deref().map(Box::from) };
         let agents = [text(&record.user_agent_caller), text(&record.user_agent_callee)];
         let messages = record.messages.min(u32::MAX / 2);
