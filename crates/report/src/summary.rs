@@ -205,11 +205,67 @@ impl Worst {
     }
 }
 
+/// The times of frames, in the order of the input.
+#[derive(Clone, Copy, Debug)]
+pub struct TimeSpan {
+    earliest: Nanos,
+    latest: Nanos,
+    last: Nanos,
+    /// How often the time jumped, and what passed otherwise.
+    jumps: u64,
+    steady: Nanos,
+}
+
+impl TimeSpan {
+    /// Of a first frame.
+    pub fn new(time: Nanos) -> Self {
+        Self { earliest: time, latest: time, last: time, jumps: 0, steady: Nanos::ZERO }
+    }
+
+    /// Takes the time of the next frame. Several queues of a card may put frames a little out of order.
+    #[inline]
+    pub fn add(&mut self, time: Nanos) {
+        let ahead = time.since(self.last);
+        if ahead > JUMP_AHEAD || self.last.since(time) > JUMP_BACK {
+            self.jumps += 1;
+            self.last = time;
+        } else {
+            self.steady += ahead;
+            self.last = self.last.max(time);
+        }
+        self.earliest = self.earliest.min(time);
+        self.latest = self.latest.max(time);
+    }
+
+    fn describe(&self) -> String {
+        let Self { earliest, latest, jumps, steady, .. } = *self;
+        let length = time::span(latest.since(earliest).millis_f64());
+        let steady = time::span(steady.millis_f64());
+        let without = match jumps {
+            0 => String::new(),
+            1 => format!("; {steady} without a jump in time"),
+            _ => format!("; {steady} without {} jumps in time", grouped(jumps)),
+        };
+        format!(
+            "{} to {} {} ({length}{without})",
+            time::full(earliest),
+            time::full(latest),
+            time::zone_name()
+        )
+    }
+}
+
+/// From one frame to the next: more is a jump of the clock, or a time in which nothing was captured.
+const JUMP_AHEAD: Nanos = Nanos::from_secs(86_400);
+const JUMP_BACK: Nanos = Nanos::from_secs(10);
+
 /// Figures of the input itself.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
-    /// Times of the first and the last frame.
-    pub span: Option<(Nanos, Nanos)>,
+    /// Times of the frames.
+    pub span: Option<TimeSpan>,
+    /// Frames. The kinds may be more in sum: a message in a TCP segment is counted as well as the segment.
+    pub frames: u64,
     /// Name and count of each counter, in the engine's order.
     pub kinds: Vec<(&'static str, u64)>,
     /// Name and count of what the engine dropped.
@@ -225,18 +281,19 @@ pub struct Input {
 impl Input {
     fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
-        if let Some((first, last)) = self.span {
-            let length = time::span(last.since(first).millis_f64());
-            lines.push((
-                "Capture",
-                format!("{} to {} {} ({length})", time::full(first), time::full(last), time::zone_name()),
-            ));
-        }
+        lines.extend(self.span.map(|span| ("Capture", span.describe())));
         let total: u64 = self.kinds.iter().map(|(_, count)| count).sum();
         let kinds = listed(&self.kinds);
+        let inside = match total.saturating_sub(self.frames) {
+            0 => String::new(),
+            count => format!("; {} of them inside others", grouped(count)),
+        };
         lines.push((
             "Packets",
-            if kinds.is_empty() { "none".to_string() } else { format!("{}: {kinds}", grouped(total)) },
+            match kinds.is_empty() {
+                true => "none".to_string(),
+                false => format!("{}: {kinds}{inside}", grouped(self.frames)),
+            },
         ));
         let drops = listed(&self.drops);
         if !drops.is_empty() {
@@ -301,8 +358,11 @@ mod tests {
     }
 
     fn input() -> Input {
+        let mut span = TimeSpan::new(samples::START);
+        span.add(samples::START + Nanos::from_secs(100));
         Input {
-            span: Some((samples::START, samples::START + Nanos::from_secs(100))),
+            span: Some(span),
+            frames: 1_234_596,
             kinds: vec![("sip", 24), ("rtp", 1_234_567), ("rtcp", 0), ("udp_other", 3), ("not_ip", 2)],
             drops: vec![("calls_refused", 2), ("fragments", 0)],
             unfollowed: vec![(Unfollowed::Sccp, 0), (Unfollowed::T38, 1500)],
@@ -336,6 +396,29 @@ mod tests {
         }
         assert!(summary.codecs.len() <= CODECS + 1);
         assert_eq!(summary.codecs.values().sum::<u64>(), 1000);
+    }
+
+    /// By hand: 2 s, 20 ms back as another queue has it, 1 s and 3 s. Jumps: a year ahead, and back.
+    #[test]
+    fn a_clock_that_jumps_is_told_from_time_that_passes() {
+        let year = Nanos::from_secs(365 * 86_400);
+        let at = |millis| samples::START + Nanos::from_millis(millis);
+        let mut span = TimeSpan::new(at(0));
+        for time in [at(2000), at(1980), at(3000), at(3000) + year, at(6000) + year, at(5000), at(5000)] {
+            span.add(time);
+        }
+        let text = span.describe();
+        assert!(text.ends_with(" UTC (365 days; 6.0 s without 2 jumps in time)"), "{text}");
+        assert!(text.starts_with(&time::full(at(0))), "{text}");
+    }
+
+    #[test]
+    fn what_is_inside_another_packet_is_no_packet_more() {
+        let input = Input { frames: 10, kinds: vec![("sip", 7), ("tcp", 10)], ..Input::default() };
+        let mut out = Vec::new();
+        Summary::default().write(&mut out, &input, 80, false).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("Packets        10: 7 SIP, 10 TCP; 7 of them inside others\n"), "{text}");
     }
 
     #[test]

@@ -14,8 +14,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::{Capture, Damage, Merge};
 use ringtap_engine::{Config, Counters, Engine};
 pub(crate) use ringtap_export::find::Listener;
-use ringtap_model::{Frame, Nanos};
-use ringtap_report::summary;
+use ringtap_model::Frame;
+use ringtap_report::summary::{self, TimeSpan};
 
 use crate::assumed::Assumed;
 use crate::engine_config::engine_config;
@@ -68,8 +68,8 @@ pub(crate) struct Pass {
     pub(crate) damages: Vec<(String, Damage)>,
     /// Where Ctrl-C ended the pass.
     pub(crate) interrupted: Option<Interrupted>,
-    /// Times of the first and the last frame.
-    pub(crate) span: Option<(Nanos, Nanos)>,
+    /// Times of the frames.
+    pub(crate) span: Option<TimeSpan>,
 }
 
 impl Pass {
@@ -98,6 +98,7 @@ impl Pass {
     pub(crate) fn figures(&self, stored: Option<String>) -> summary::Input {
         summary::Input {
             span: self.span,
+            frames: self.counters.frames,
             kinds: self.counters.kinds(),
             // Frames without IP (ARP, LLDP) are not lost; `kinds` counts them.
             drops: self.counters.drops().into_iter().filter(|(name, _)| *name != "not_ip").collect(),
@@ -235,8 +236,9 @@ impl Input {
         let mut end = PassEnd::default();
         loop {
             let batch = frames.batch(BATCH);
-            let (Some(first), Some(last)) = (batch.first(), batch.last()) else { break };
-            end.span = Some(end.span.map_or((first.time, last.time), |(begin, _)| (begin, last.time)));
+            let Some(first) = batch.first() else { break };
+            let span = end.span.get_or_insert_with(|| TimeSpan::new(first.time));
+            batch.iter().for_each(|frame| span.add(frame.time));
             process(&batch, sink)?;
             bar.set_position(frames.offset());
             if sink.has_enough() {
@@ -266,7 +268,7 @@ impl Input {
 /// Where a pass ended.
 #[derive(Default)]
 struct PassEnd {
-    span: Option<(Nanos, Nanos)>,
+    span: Option<TimeSpan>,
     interrupted: Option<Interrupted>,
 }
 

@@ -265,7 +265,8 @@ pub(super) fn jitter_by_hand() -> Story {
             "lost": 0,
             "jitter_ms_mean": 0.297_119_140_6, "jitter_ms_max": 0.484_375, "delta_ms_max": 24.0,
             "iat_ms_min": 16.0,
-            "iat_ms_max": 24.0, "iat_ms_mean": 20.0, "iat_ms_sd": 2.828_427 })
+            "iat_ms_max": 24.0, "iat_ms_mean": 20.0, "iat_ms_sd": 2.828_427,
+            "intervals": [{ "packets": 5, "lost": 0, "jitter_ms": 0.297_119 }] })
     };
     Story::new("jitter-by-hand", wire)
         .calls([json!({ "state": "completed" })])

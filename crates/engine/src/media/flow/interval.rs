@@ -34,6 +34,7 @@ impl Flow {
         slow.interval_index = u16::try_from(now.since(slow.first).0 / INTERVAL.0).unwrap_or(u16::MAX);
         self.interval_end = coarse(slow.interval_start() + INTERVAL);
         slow.interval_since = self.numbering.packets;
+        slow.interval_jitters = self.jitters;
         (slow.interval_repeats, slow.interval_lost) = (0, 0);
         slow.jitter_sum += std::mem::take(&mut slow.interval_jitter);
         self.interval_bins = [0; BINS];
@@ -42,8 +43,8 @@ impl Flow {
 
     /// The running interval as it stands.
     pub(crate) fn running_interval(&self, slow: &SlowState) -> IntervalRow {
-        // The bins hold what was measured: neither repeats nor events.
-        let measured: u32 = self.interval_bins.iter().map(|&count| u32::from(count)).sum();
+        // Neither repeats nor events have one, nor the first packet behind a new time base.
+        let jitters = self.jitters.wrapping_sub(slow.interval_jitters);
         let jitter = slow.interval_jitter + f64::from(self.interval_jitter);
         let packets = self.numbering.packets.wrapping_sub(slow.interval_since);
         IntervalRow {
@@ -51,7 +52,7 @@ impl Flow {
             packets,
             unique: packets.saturating_sub(slow.interval_repeats),
             lost: slow.interval_lost,
-            jitter: jitter as f32 / measured.max(1) as f32,
+            jitter: jitter as f32 / jitters.max(1) as f32,
             bins: self.interval_bins,
         }
     }

@@ -91,6 +91,8 @@ pub(crate) struct SlowState {
     /// Packets when the payload type in use came into use, and when the interval began.
     pub(super) type_since: u32,
     pub(super) interval_since: u32,
+    /// Values of jitter before the running interval.
+    pub(super) interval_jitters: u32,
     pub(super) interval_repeats: u32,
     pub(super) interval_lost: u32,
     /// Interval that is running, counted from the first packet.
@@ -228,6 +230,7 @@ impl SlowState {
             interval_jitter: 0.0,
             type_since: 0,
             interval_since: 0,
+            interval_jitters: 0,
             interval_repeats: 0,
             interval_lost: 0,
             interval_index: 0,
