@@ -41,6 +41,8 @@ pub struct Counters {
     pub unfollowed: [u64; Unfollowed::ALL.len()],
     /// Messages that look like SIP and cannot be read.
     pub sip_bad: u64,
+    /// HEP packets that cannot be read, or whose payload is compressed by something else than zlib and gzip.
+    pub hep_bad: u64,
     /// SIP messages without a Call-ID.
     pub sip_without_call_id: u64,
     /// RTP packets of flows that nothing confirmed.
@@ -105,7 +107,7 @@ impl std::ops::AddAssign<&Self> for Counters {
             ($($count:ident)*) => { $(self.$count += other.$count;)* };
         }
         add!(frames bytes sip rtp rtcp stun hep fragments tcp sctp icmp tracked udp_other ip_other);
-        add!(sip_bad sip_without_call_id rtp_unconfirmed calls_refused flows_refused legs_refused);
+        add!(sip_bad hep_bad sip_without_call_id rtp_unconfirmed calls_refused flows_refused legs_refused);
         add!(intervals_refused registrations_refused messages_refused connections_refused);
         add!(rtcp_refused tracked_refused codecs_refused codecs_evicted);
         add!(calls_evicted connections_evicted registrations_evicted messages_evicted);
@@ -151,6 +153,7 @@ impl Counters {
             DecodeError::ALL.iter().map(|reason| (reason.name(), self.skipped[reason.index()])).collect();
         rows.extend([
             ("sip_bad", self.sip_bad),
+            ("hep_bad", self.hep_bad),
             ("sip_without_call_id", self.sip_without_call_id),
             ("calls_refused", self.calls_refused),
             ("calls_evicted", self.calls_evicted),

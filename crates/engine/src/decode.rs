@@ -1,5 +1,8 @@
 //! From a frame to the tracker that handles it: decoding, reassembly, classification.
 
+use std::borrow::Cow;
+
+use miniz_oxide::inflate;
 use ringtap_model::{Endpoint, Frame, Nanos, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
 use ringtap_wire::sip::{self, Message, Method, StartLine};
@@ -226,11 +229,18 @@ impl<X: Tracker> Engine<X> {
     #[cold]
     fn hep<S: Sink>(&mut self, data: &[u8], hop: &Hop, frames: &[u64], sink: &mut S) {
         self.counters.hep += 1;
-        let Ok(view) = hep::View::parse(data) else { return };
+        let Some(view) = hep::View::parse(data).ok().filter(|view| view.src().is_some()) else {
+            self.counters.hep_bad += 1;
+            return;
+        };
         let (Some(src), Some(dst)) = (view.src(), view.dst()) else { return };
-        if view.proto_type() != HEP_SIP || view.compressed() {
+        if view.proto_type() != HEP_SIP {
             return;
         }
+        let Some(payload) = unpacked(&view) else {
+            self.counters.hep_bad += 1;
+            return;
+        };
         let mirrored = Hop {
             src: Endpoint::new(src, view.src_port()),
             dst: Endpoint::new(dst, view.dst_port()),
@@ -238,8 +248,8 @@ impl<X: Tracker> Engine<X> {
             ip_id: 0,
             ..*hop
         };
-        if let Some(start) = sip::sniff(view.payload()) {
-            self.sip(&view.payload()[start..], &mirrored, frames, sink);
+        if let Some(start) = sip::sniff(&payload) {
+            self.sip(&payload[start..], &mirrored, frames, sink);
         }
     }
 
@@ -320,6 +330,22 @@ impl<X: Tracker> Engine<X> {
     }
 }
 
+/// The payload of a HEP packet, of which no more than a message is unpacked; None where it cannot be.
+fn unpacked<'a>(view: &hep::View<'a>) -> Option<Cow<'a, [u8]>> {
+    let payload = view.payload();
+    if !view.compressed() {
+        return Some(Cow::Borrowed(payload));
+    }
+    let unpacked = match payload {
+        // RFC 1952 section 2.3: no optional fields.
+        [0x1f, 0x8b, 8, 0, _, _, _, _, _, _, deflated @ ..] => {
+            inflate::decompress_to_vec_with_limit(deflated, sip::MAX_MESSAGE)
+        }
+        _ => inflate::decompress_to_vec_zlib_with_limit(payload, sip::MAX_MESSAGE),
+    };
+    unpacked.ok().map(Cow::Owned)
+}
+
 fn is_invite(message: &Message<'_>) -> bool {
     matches!(message.start(), StartLine::Request { method: Method::Invite, .. })
 }
@@ -376,6 +402,51 @@ mod tests {
         tap.udp(0, "192.0.2.1:2427", "198.51.100.1:2427", b"200 1203 OK\n");
         assert_eq!(counted(&tap), [("udp_other", 1)]);
         assert_eq!(tap.engine.counters().unfollowed[Unfollowed::Mgcp as usize], 1);
+    }
+
+    /// An OPTIONS by `zlib.compress(message, 9)` of Python 3.11; in gzip its middle is the same.
+    const PACKED: [u8; 81] = [
+        0x78, 0xda, 0xf3, 0x0f, 0x08, 0xf1, 0xf4, 0xf7, 0x0b, 0x56, 0x28, 0xce, 0x2c, 0xb0, 0x4a, 0xca, 0x4f,
+        0x72, 0x48, 0xad, 0x48, 0xcc, 0x2d, 0xc8, 0x49, 0xd5, 0x4b, 0xce, 0xcf, 0x55, 0x08, 0xf6, 0x0c, 0xd0,
+        0x37, 0xd2, 0x33, 0xe0, 0xe5, 0x72, 0x4e, 0xcc, 0xc9, 0xd1, 0xf5, 0x74, 0xb1, 0x52, 0x28, 0x48, 0x4c,
+        0xce, 0x4e, 0x4d, 0x01, 0x0a, 0xe4, 0xe7, 0x95, 0xa4, 0xe6, 0x95, 0xe8, 0xfa, 0xa4, 0xe6, 0xa5, 0x97,
+        0x64, 0x58, 0x29, 0x00, 0xd5, 0xf0, 0x72, 0x01, 0x00, 0x8d, 0xed, 0x16, 0xb2,
+    ];
+
+    #[test]
+    fn compressed_payload_is_unpacked_and_what_cannot_be_is_counted() {
+        let gzip = |flags: u8| {
+            let deflated = &PACKED[2..PACKED.len() - 4];
+            [&[0x1f, 0x8b, 8, flags, 0, 0, 0, 0, 2, 255][..], deflated, &[0; 8]].concat()
+        };
+        let bomb = miniz_oxide::deflate::compress_to_vec_zlib(&vec![b'x'; sip::MAX_MESSAGE + 1], 9);
+        for (payload, sip, bad) in [
+            (PACKED.to_vec(), 1, 0),
+            (gzip(0), 1, 0),
+            (gzip(8), 0, 1),
+            (PACKED[..40].to_vec(), 0, 1),
+            (bomb, 0, 1),
+            (b"\x28\xb5\x2f\xfd".to_vec(), 0, 1),
+        ] {
+            let mut chunks = Vec::new();
+            for (kind, value) in [(3u16, &[10, 0, 0, 1][..]), (4, &[10, 0, 0, 2]), (11, &[1]), (16, &payload)]
+            {
+                chunks.extend([0, 0]);
+                chunks.extend(kind.to_be_bytes());
+                chunks.extend((6 + value.len() as u16).to_be_bytes());
+                chunks.extend(value);
+            }
+            let mut tap = Tap::new();
+            let packet = [b"HEP3", &(6 + chunks.len() as u16).to_be_bytes()[..], &chunks].concat();
+            tap.udp(0, "192.0.2.1:7000", "198.51.100.1:9060", &packet);
+            let counters = tap.engine.counters();
+            assert_eq!(
+                (counters.hep, counters.sip, counters.hep_bad),
+                (1, sip, bad),
+                "{} bytes",
+                payload.len()
+            );
+        }
     }
 
     /// HEP version 3: each chunk is vendor, type and length, then its value.

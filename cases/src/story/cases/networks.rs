@@ -22,6 +22,7 @@ pub(super) fn all() -> Vec<Story> {
         wire_length_smaller(),
         snap_length(),
         hep_mirrored(),
+        hep_compressed(),
         times_that_go_back(),
         wire_and_hep(),
         fragmented_tunnel(),
@@ -236,6 +237,39 @@ pub(super) fn hep_mirrored() -> Story {
         .counter("sip", 7)
 }
 
+/// An agent that compresses what it mirrors (chunk 0x10) in zlib's format: the same call. The answer to the
+/// BYE is compressed by something else, and counted as that.
+pub(super) fn hep_compressed() -> Story {
+    let mut wire = Wire::new();
+    let mut once = Wire::new();
+    let dialog = Dialog::new("packed@example.com");
+    dialog.set_up(&mut once, ms(0), &offer(), &answer());
+    dialog.hang_up(&mut once, secs(3));
+    let count = once.frames_mut().len();
+    for (index, sent) in once.frames_mut().drain(..).enumerate() {
+        let packed = if index + 1 < count { zlib(&sent.data[42..]) } else { b"something else".to_vec() };
+        let packet = hep_with(sent.at, &sent.data, (0x10, &packed));
+        wire.udp(sent.at, end("203.0.113.1:41000"), end("203.0.113.200:9060"), &packet);
+    }
+    Story::new("hep-compressed", wire)
+        .calls([json!({ "state": "completed", "transport": "hep", "messages": 6, "src": "192.0.2.10:5060",
+            "dst": "198.51.100.20:5060", "answer_us": at_us(1000), "end_us": at_us(3000) })])
+        .counter("hep", 7)
+        .counter("sip", 6)
+        .counter("hep_bad", 1)
+}
+
+/// RFC 1950, with a block that is stored (RFC 1951 section 3.2.4).
+fn zlib(content: &[u8]) -> Vec<u8> {
+    let (low, high) = content.iter().fold((1u32, 0u32), |(low, high), byte| {
+        let low = (low + u32::from(*byte)) % 65_521;
+        (low, (high + low) % 65_521)
+    });
+    let len = content.len() as u16;
+    let head = [&[0x78, 0x01, 0x01][..], &len.to_le_bytes(), &(!len).to_le_bytes()].concat();
+    [&head[..], content, &(high << 16 | low).to_be_bytes()].concat()
+}
+
 /// A capture of several queues: every seventh record is 3 ms behind its neighbours, so times go back. Nothing
 /// is lost, repeated or out of order, since the records are in order.
 pub(super) fn times_that_go_back() -> Story {
@@ -273,7 +307,12 @@ pub(super) fn wire_and_hep() -> Story {
 
 /// A HEP packet (revision 37) around the payload of an Ethernet frame with IPv4 and UDP, with its addresses.
 fn hep(at: Nanos, frame: &[u8]) -> Vec<u8> {
-    let (head, payload) = frame[14..].split_at(28);
+    hep_with(at, frame, (0x0f, &frame[42..]))
+}
+
+/// With its payload in a chunk of that kind.
+fn hep_with(at: Nanos, frame: &[u8], (kind, payload): (u8, &[u8])) -> Vec<u8> {
+    let head = &frame[14..42];
     let chunk = |kind: u8, content: &[u8]| {
         [&[0, 0, 0, kind][..], &(6 + content.len() as u16).to_be_bytes(), content].concat()
     };
@@ -289,7 +328,7 @@ fn hep(at: Nanos, frame: &[u8]) -> Vec<u8> {
         chunk(0x0a, &((micros % 1_000_000) as u32).to_be_bytes()),
         chunk(0x0b, &[1]),
         chunk(0x0c, &[0, 0, 7, 0xd1]),
-        chunk(0x0f, payload),
+        chunk(kind, payload),
     ]
     .concat();
     [b"HEP3", &(6 + chunks.len() as u16).to_be_bytes()[..], &chunks].concat()
