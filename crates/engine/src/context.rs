@@ -42,8 +42,8 @@ pub struct Hop {
     pub dst: Endpoint,
     /// Transport protocol.
     pub transport: Transport,
-    /// Identification of the IPv4 packet that a datagram came in: two with different ones are no copies of each
-    /// other. 0 where there is none, and for all that is no datagram.
+    /// Identification of the IPv4 packet that a datagram came in: two with different ones are no copies of
+    /// each other. 0 where there is none, and for all that is no datagram.
     pub ip_id: u16,
 }
 

@@ -17,6 +17,7 @@ pub(super) fn all() -> Vec<Story> {
         proxy_several_hops(),
         source_port_changes(),
         media_on_ports_no_sdp_names(),
+        media_behind_nat(),
         media_without_signalling(),
         shared_media_port(),
         codec_by_reinvite(),
@@ -218,6 +219,76 @@ pub(super) fn media_on_ports_no_sdp_names() -> Story {
             stream(0xb, Some("nat@example.com"), Some("callee_to_caller"), "PCMU"),
             stream(0xc, None, None, "PCMA"),
         ])
+}
+
+/// Descriptions name addresses that the packets do not have. In the first call both sides are telephones
+/// behind NAT, whose packets have the addresses of their signalling and the ports of SDP. In the second a
+/// server behind a static NAT names its public address, and the port of the telephone is not that of SDP.
+/// Two telephones behind one NAT name one port, and call one server that names one port for both: whose those
+/// streams are nobody can say.
+pub(super) fn media_behind_nat() -> Story {
+    let mut wire = Wire::new();
+    let peer = |user, at: &str| Peer { user, end: end(at) };
+    let dialog = Dialog::between(
+        "phones@example.com",
+        peer("alice", "203.0.113.1:5060"),
+        peer("bob", "203.0.113.2:5060"),
+    );
+    let (here, there) = (end("192.168.1.5:4000"), end("10.0.0.7:6000"));
+    dialog.set_up(&mut wire, ms(0), &sdp(here, "0", &[]), &sdp(there, "0", &[]));
+    let (here, there) = (end("203.0.113.1:4000"), end("203.0.113.2:6000"));
+    Rtp::new(here, there, 1).run(&mut wire, ms(1100), 50);
+    Rtp::new(there, here, 2).run(&mut wire, ms(1100), 50);
+    Rtp::new(end("203.0.113.1:4002"), end("203.0.113.9:6000"), 3).run(&mut wire, ms(1100), 50);
+    dialog.hang_up(&mut wire, secs(3));
+    let server = peer("bob", "10.1.1.1:5060");
+    let dialog = Dialog::between("server@example.com", peer("alice", "203.0.113.3:5060"), server);
+    let (here, there) = (end("192.168.1.5:4000"), end("198.51.100.8:7000"));
+    dialog.set_up(&mut wire, secs(10), &sdp(here, "0", &[]), &sdp(there, "0", &[]));
+    let (here, there) = (end("203.0.113.3:41234"), end("10.1.1.1:7000"));
+    Rtp::new(here, there, 4).run(&mut wire, ms(11_100), 50);
+    Rtp::new(there, here, 5).run(&mut wire, ms(11_100), 50);
+    Rtp::new(end("203.0.113.4:4000"), there, 6).run(&mut wire, ms(11_100), 50);
+    dialog.hang_up(&mut wire, secs(13));
+    for name in ["one@example.com", "other@example.com"] {
+        let dialog = Dialog::between(name, peer("alice", "203.0.113.5:5060"), server);
+        dialog.set_up(
+            &mut wire,
+            secs(20),
+            &sdp(end("192.168.1.5:4000"), "0", &[]),
+            &sdp(there_at(7000), "0", &[]),
+        );
+        dialog.hang_up(&mut wire, secs(23));
+    }
+    Rtp::new(end("203.0.113.5:4000"), there, 7).run(&mut wire, ms(21_100), 50);
+    let stream = |ssrc: u32, call: Option<&str>, direction: Option<&str>| {
+        let (packets, call_id) = (50, call);
+        json!({ "ssrc": ssrc, "packets": packets, "call_id": call_id, "direction": direction })
+    };
+    let (phones, server) = (Some("phones@example.com"), Some("server@example.com"));
+    let (up, down) = (Some("caller_to_callee"), Some("callee_to_caller"));
+    let call = |id: &str| json!({ "call_id": id, "state": "completed" });
+    Story::new("media-behind-nat", wire)
+        .calls([
+            call("phones@example.com"),
+            call("server@example.com"),
+            call("one@example.com"),
+            call("other@example.com"),
+        ])
+        .streams([
+            stream(1, phones, up),
+            stream(2, phones, down),
+            stream(3, None, None),
+            stream(4, server, up),
+            stream(5, server, down),
+            stream(6, None, None),
+            stream(7, None, None),
+        ])
+}
+
+/// Where the server of [`media_behind_nat`] says that it wants its media.
+fn there_at(port: u16) -> ringtap_model::Endpoint {
+    end(&format!("198.51.100.8:{port}"))
 }
 
 /// Media without signalling: a static payload type names its codec; of a dynamic one neither codec, nor

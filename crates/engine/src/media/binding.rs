@@ -7,7 +7,7 @@ use ringtap_model::{Endpoint, Nanos};
 use super::details::NONE;
 use super::endpoints::OwnerList;
 use super::flow::{FAX, PROVISIONAL, SPLIT};
-use super::replicas::{CallReplica, Leg, LegSides};
+use super::replicas::{CallReplica, FlowEnds, Leg, LegSides};
 use super::{EndedStream, MAX_LEGS, StreamTable};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
@@ -19,6 +19,8 @@ const DST_ONLY: u8 = 4;
 const SRC_ONLY: u8 = 2;
 /// The unannounced end is where that side's signalling comes from.
 const SAME_HOST: u8 = 1;
+/// Neither end announced, but both known to be behind NAT.
+const NATTED: u8 = 1;
 /// Streams that one description is offered: twice the newest of one endpoint.
 const MOST_OFFERED: usize = 128;
 /// Endpoints learned between two ticks of the clock; more is an attack.
@@ -43,6 +45,9 @@ impl StreamTable {
         for (endpoint, types) in &update.ends {
             if self.add_leg(call, *endpoint, update.side, Some(types)) {
                 self.announced(*endpoint, call, update.order, &mut room);
+            }
+            if let Some(natted) = self.add_natted(call, *endpoint, update.side) {
+                self.announced(natted, call, update.order, &mut room);
             }
         }
     }
@@ -126,8 +131,8 @@ impl StreamTable {
     /// Ends a call: takes its streams, and gives back all that it held.
     pub(crate) fn end_streams(&mut self, call: CallRef) -> Vec<EndedStream> {
         let Some(view) = self.replicas.remove(call) else { return Vec::new() };
-        for leg in &view.legs {
-            self.endpoints.remove(leg.node);
+        for node in view.legs.iter().map(|leg| leg.node).chain(view.natted.iter().map(|leg| leg.node)) {
+            self.endpoints.remove(node);
         }
         let mut figures = view.retired;
         figures.extend(view.flows.iter().filter_map(|flow| self.end(*flow)));
@@ -178,7 +183,8 @@ impl StreamTable {
                 break;
             }
         }
-        if let (_, Some(call)) = best {
+        let found = best.1.or_else(|| self.find_natted(&ends));
+        if let Some(call) = found {
             self.offer(slot, call, order);
         }
     }
@@ -208,12 +214,15 @@ impl StreamTable {
     fn offer(&mut self, slot: u32, call: u32, order: InputOrder) {
         let ends = self.ends_of(slot);
         let Some(view) = self.replicas.get(call) else { return };
-        let (flow, details) = self.flows.both_mut(slot);
         let sides = [view.sides(ends.src), view.sides(ends.dst)];
-        let (score, side) = score(sides, ends.ips, view);
+        let (mut score, mut side) = score(sides, ends.ips, view);
+        if score == 0 && self.find_natted(&ends) == Some(call) {
+            (score, side) = (NATTED, view.natted_sender(&ends));
+        }
         if score == 0 {
             return;
         }
+        let (flow, details) = self.flows.both_mut(slot);
         if details.call == call {
             details.score = details.score.max(score);
             details.side = side.or(details.side);
@@ -289,13 +298,6 @@ impl StreamTable {
         view.add(Leg::new((endpoint, number), node, side, types));
         true
     }
-}
-
-/// The ends of a flow: their numbers in the table of endpoints, and their addresses.
-struct FlowEnds {
-    src: Option<u32>,
-    dst: Option<u32>,
-    ips: [IpAddr; 2],
 }
 
 /// How well a call explains a flow whose ends are its own on these sides, and which side sends.

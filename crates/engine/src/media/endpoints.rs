@@ -8,6 +8,8 @@ use crate::table::slots::Slots;
 use crate::update::Side;
 
 const NONE: u32 = u32::MAX;
+/// Lists of an endpoint.
+const LISTS: usize = 3;
 
 /// How many of the newest entries of an endpoint are looked at: a media port that hundreds of calls share is
 /// told apart by the other end.
@@ -20,12 +22,14 @@ pub(crate) enum OwnerList {
     Calls,
     /// Streams from or to it.
     Flows,
+    /// Calls that may have it behind NAT, see [`super::natted`].
+    Natted,
 }
 
 struct EndpointEntry {
     endpoint: Endpoint,
     hash: u64,
-    heads: [u32; 2],
+    heads: [u32; LISTS],
 }
 
 struct Node {
@@ -54,6 +58,11 @@ impl Endpoints {
     /// Enters an owner under an endpoint; gives the number to take it out with, None at the ceiling.
     pub(crate) fn add(&mut self, endpoint: Endpoint, list: OwnerList, owner: u32) -> Option<u32> {
         self.enter(endpoint, list, owner, Side::Caller)
+    }
+
+    /// Enters a call under an endpoint that one of its sides may have behind NAT.
+    pub(crate) fn add_natted(&mut self, endpoint: Endpoint, call: u32, side: Side) -> Option<u32> {
+        self.enter(endpoint, OwnerList::Natted, call, side)
     }
 
     /// Enters a call under an endpoint of one of its sides.
@@ -104,7 +113,7 @@ impl Endpoints {
         if node.next != NONE {
             self.nodes[node.next].previous = node.previous;
         }
-        if self.entries[node.entry].heads == [NONE; 2]
+        if self.entries[node.entry].heads == [NONE; LISTS]
             && let Some(entry) = self.entries.remove(node.entry)
         {
             self.index.remove(entry.hash, node.entry);
@@ -132,6 +141,11 @@ impl Endpoints {
         self.newest(number, OwnerList::Calls).map(|node| (node.owner, node.side))
     }
 
+    /// The newest calls that may have the endpoint of that number behind NAT.
+    pub(crate) fn natted(&self, number: Option<u32>) -> impl Iterator<Item = u32> {
+        self.newest(number, OwnerList::Natted).map(|node| node.owner)
+    }
+
     fn newest(&self, number: Option<u32>, list: OwnerList) -> impl Iterator<Item = &Node> {
         let mut next = number.map_or(NONE, |entry| self.entries[entry].heads[list as usize]);
         std::iter::from_fn(move || {
@@ -144,7 +158,7 @@ impl Endpoints {
 
     fn create(&mut self, endpoint: Endpoint) -> Option<u32> {
         let hash = self.hasher.of(endpoint);
-        let entry = self.entries.insert(EndpointEntry { endpoint, hash, heads: [NONE; 2] })?;
+        let entry = self.entries.insert(EndpointEntry { endpoint, hash, heads: [NONE; LISTS] })?;
         self.index.insert(hash, entry);
         Some(entry)
     }

@@ -12,6 +12,7 @@ mod endpoints;
 mod far_end;
 mod flow;
 mod flows;
+mod natted;
 mod numbering;
 mod payload_types;
 mod record;

@@ -107,6 +107,8 @@ pub(super) struct CallReplica {
     pub(super) born: InputOrder,
     pub(super) status: CallStatus,
     pub(super) legs: Vec<Leg>,
+    /// Where its sides may have their media behind NAT.
+    pub(super) natted: Vec<NattedLeg>,
     /// The ends of its legs, in the same order, where there are many: a scan over them touches a cache line
     /// or two.
     ends: Vec<u32>,
@@ -146,6 +148,45 @@ impl CallReplica {
     pub(super) fn host(&self, side: Side) -> IpAddr {
         self.status.hosts[side as usize]
     }
+}
+
+/// Where a side may have its media behind NAT.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NattedLeg {
+    /// Its entry in the table of endpoints, and the number of its endpoint there.
+    pub(super) node: u32,
+    pub(super) number: u32,
+    pub(super) side: Side,
+    /// The address is private, so it is one host's.
+    pub(super) is_one_host: bool,
+}
+
+impl CallReplica {
+    fn natted(&self, number: Option<u32>) -> Option<&NattedLeg> {
+        self.natted.iter().find(|leg| Some(leg.number) == number)
+    }
+
+    /// The side that sends a stream, if the call explains it as media behind NAT.
+    pub(super) fn natted_sender(&self, ends: &FlowEnds) -> Option<Side> {
+        let [src, dst] = ends.ips;
+        match (self.natted(ends.src), self.natted(ends.dst)) {
+            (Some(from), Some(to)) => (from.side != to.side).then_some(from.side),
+            (Some(from), None) => {
+                (from.is_one_host && self.host(from.side.other()) == dst).then_some(from.side)
+            }
+            (None, Some(to)) => {
+                (to.is_one_host && self.host(to.side.other()) == src).then(|| to.side.other())
+            }
+            (None, None) => None,
+        }
+    }
+}
+
+/// The ends of a flow: their numbers in the table of endpoints, and their addresses.
+pub(super) struct FlowEnds {
+    pub(super) src: Option<u32>,
+    pub(super) dst: Option<u32>,
+    pub(super) ips: [IpAddr; 2],
 }
 
 /// Legs that are scanned one by one.
@@ -190,7 +231,8 @@ impl CallReplicas {
             return Some(slot);
         }
         let (legs, ends) = (Vec::new(), Vec::new());
-        let replica = CallReplica { call, born, status, legs, ends, flows: Vec::new(), retired: Vec::new() };
+        let (natted, flows, retired) = (Vec::new(), Vec::new(), Vec::new());
+        let replica = CallReplica { call, born, status, legs, natted, ends, flows, retired };
         let slot = self.entries.insert(replica)?;
         self.index.insert(self.hasher.of(call), slot);
         Some(slot)

@@ -71,8 +71,8 @@ pub struct Ip {
     pub len: u32,
     /// Bytes of the IP header with its options or extension headers.
     pub header_len: u32,
-    /// Identification of IPv4 (RFC 791 section 3.1): copies of a packet have the same. 0 says nothing: IPv6 has
-    /// none, and a packet that must not be fragmented need not have one (RFC 6864 section 4.1).
+    /// Identification of IPv4 (RFC 791 section 3.1): copies of a packet have the same. 0 says nothing: IPv6
+    /// has none, and a packet that must not be fragmented need not have one (RFC 6864 section 4.1).
     pub id: u16,
 }
 

@@ -68,8 +68,8 @@ impl SeenMessages {
     }
 }
 
-/// Bits of an entry that hold the identification. With the 48 others, 512 messages of a call have the same hash
-/// once in two thousand million calls.
+/// Bits of an entry that hold the identification. With the 48 others, two of 512 messages of a call have the
+/// same hash once in two thousand million calls.
 const ID_BITS: u64 = 0xffff;
 /// A second copy of a packet within this time comes from the mirror, not from the sender.
 const MIRROR: Nanos = Nanos::from_millis(10);
