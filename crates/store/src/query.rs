@@ -3,7 +3,9 @@
 //! The rows that are left are compared with the filter itself, as records of a capture are: the SQL may find
 //! too much, never too little.
 
-use ringtap_model::filter::{CodeRange, Condition, NumberPattern, Pattern, SEPARATORS};
+use ringtap_model::filter::{
+    CodeRange, CodecName, Condition, NumberPattern, PUNCTUATION, Pattern, SEPARATORS,
+};
 use ringtap_model::{Filter, Nanos, Network, NoteCode};
 use rusqlite::types::Value;
 
@@ -58,6 +60,10 @@ impl Query {
                 Condition::Until(until) => sql.compare("first_us <", micros(*until)),
                 Condition::MosBelow(limit) => sql.compare("mos <", Value::Real(*limit)),
                 Condition::LossAbove(limit) if *limit >= 0.0 => sql.all.push("lost > 0".into()),
+                Condition::Codec(names) => {
+                    let any = sql.codecs("codec", names);
+                    sql.all.push(any);
+                }
                 Condition::Ip(networks) => {
                     let any = sql.hosts(networks);
                     sql.all.push(any);
@@ -129,7 +135,11 @@ impl Sql {
             Condition::Until(until) => self.compare("start_us <", micros(*until)),
             Condition::MosBelow(limit) => self.compare("mos <", Value::Real(*limit)),
             Condition::LossAbove(limit) if *limit >= 0.0 => self.stream("stream.lost > 0"),
-            Condition::LossAbove(_) | Condition::Codec(_) => self.stream("1"),
+            Condition::LossAbove(_) => self.stream("1"),
+            Condition::Codec(names) => {
+                let any = self.codecs("stream.codec", names);
+                self.stream(&any);
+            }
             Condition::Duration(range) => {
                 if let Some((from, _)) = range.from {
                     self.compare("duration_ms >=", Value::Real(from));
@@ -143,8 +153,10 @@ impl Sql {
                 let streams = with_stream(&self.hosts(networks));
                 self.all.push(format!("({own} OR {streams})"));
             }
-            Condition::UserAgent(_) => {
-                self.all.push("(user_agent_caller IS NOT NULL OR user_agent_callee IS NOT NULL)".into());
+            Condition::UserAgent(words) => {
+                let glob = self.text(&words.glob());
+                let matches = |side| format!("lower(user_agent_{side}) GLOB {glob}");
+                self.all.push(format!("({} OR {})", matches("caller"), matches("callee")));
             }
             Condition::Note(codes) => self.notes(codes),
             Condition::Problems => self.notes(NoteCode::ALL),
@@ -203,6 +215,16 @@ impl Sql {
         format!("({})", any.join(" OR "))
     }
 
+    /// A column that is the name of one of the codecs.
+    fn codecs(&mut self, column: &str, names: &[CodecName]) -> String {
+        let plain = PUNCTUATION
+            .iter()
+            .fold(format!("lower({column})"), |column, mark| format!("replace({column}, '{mark}', '')"));
+        let globs: Vec<_> = names.iter().flat_map(CodecName::globs).map(|glob| self.text(&glob)).collect();
+        let any: Vec<_> = globs.iter().map(|glob| format!("{plain} GLOB {glob}")).collect();
+        format!("({})", any.join(" OR "))
+    }
+
     /// A column that matches a pattern, by its text before the first `*`.
     fn matches(&mut self, column: &str, pattern: &Pattern) {
         let condition = match pattern.is_exact() {
@@ -230,6 +252,17 @@ impl Sql {
         self.all.push(format!("rowid IN ({})", rows.join(" UNION ALL ")));
     }
 
+    /// A column that begins so and has the rest of the pattern's characters in their order, which saves
+    /// reading the records of all that begin so.
+    fn begins_and_has(&mut self, column: &str, head: &str, pattern: &Pattern) -> String {
+        let begins = self.begins(column, head);
+        if pattern.pieces().skip(1).all(str::is_empty) {
+            return begins;
+        }
+        let loose = self.text(&loose(pattern));
+        format!("{begins} AND {column} GLOB {loose}")
+    }
+
     fn rows(&mut self, party: Party, pattern: &NumberPattern) -> Vec<String> {
         let (column, select) = match party {
             Party::Column(column) => (column, "SELECT rowid FROM calls WHERE"),
@@ -238,19 +271,24 @@ impl Sql {
                 "SELECT calls.rowid FROM diversions JOIN calls ON calls.id = diversions.call WHERE",
             ),
         };
-        let patterns = [Some(pattern.written()), pattern.digits()].into_iter().flatten();
+        // As it is written, and digit for digit: most patterns are the same twice.
+        let mut patterns: Vec<&Pattern> =
+            [Some(pattern.written()), pattern.digits()].into_iter().flatten().collect();
+        patterns.dedup();
         let mut any = Vec::new();
-        if patterns.clone().any(|pattern| pattern.head().is_empty()) {
+        if patterns.iter().any(|pattern| pattern.head().is_empty()) {
             // Without a beginning, an index is read through.
-            for pattern in patterns {
-                let loose = self.text(&loose(pattern));
-                any.push(format!("{column} GLOB {loose}"));
-            }
+            let globs: Vec<_> = patterns
+                .iter()
+                .map(|pattern| format!("{column} GLOB {}", self.text(&loose(pattern))))
+                .collect();
+            any.push(format!("({})", globs.join(" OR ")));
         } else {
-            any.push(self.begins(column, pattern.written().head()));
+            any.push(self.begins_and_has(column, pattern.written().head(), pattern.written()));
             if let Some(digits) = pattern.digits() {
                 for prefix in ["", "+", "00", "%2B", "%2b"] {
-                    any.push(self.begins(column, &format!("{prefix}{}", digits.head())));
+                    let head = format!("{prefix}{}", digits.head());
+                    any.push(self.begins_and_has(column, &head, digits));
                 }
                 let separated = self.text(&loose(digits));
                 any.push(format!("{} AND {column} GLOB {separated}", has_separator(column)));
@@ -308,7 +346,7 @@ mod tests {
         ];
         let (condition, values) = Query::from(Filter(conditions)).of_calls();
         assert!(!condition.contains("DROP"), "{condition}");
-        assert_eq!(values.len(), 11);
+        assert_eq!(values.len(), 13);
         Ok(())
     }
 

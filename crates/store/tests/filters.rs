@@ -183,13 +183,13 @@ fn sorted(ids: impl Iterator<Item = Id>) -> Vec<Id> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(16))]
 
     #[test]
     fn a_filter_finds_the_same_calls_and_streams(
         calls in prop::collection::vec(call_with_streams(), 1..14),
         loose in media(),
-        filters in prop::collection::vec(filter(), 1..24),
+        filters in prop::collection::vec(filter(), 1..16),
         limit in 1_usize..4,
     ) {
         let calls = numbered(calls);
@@ -223,7 +223,7 @@ proptest! {
     #[test]
     fn a_filter_finds_the_same_registrations_and_messages(
         users in prop::collection::vec((select(&USERS[..]), hosts(), select(vec![0_u16, 200, 403])), 1..8),
-        filters in prop::collection::vec(filter(), 1..24),
+        filters in prop::collection::vec(filter(), 1..16),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = ImportWriter::open(dir.path()).unwrap();

@@ -8,7 +8,7 @@ mod pattern;
 mod range;
 
 pub use number::{NumberPattern, SEPARATORS};
-pub use pattern::{CodecName, Pattern, Words};
+pub use pattern::{CodecName, PUNCTUATION, Pattern, Words};
 pub use range::{CodeRange, DurationRange};
 
 use crate::{Call, CallState, Endpoint, Message, Nanos, Network, NoteCode, Registration, Stream};

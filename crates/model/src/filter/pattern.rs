@@ -56,6 +56,20 @@ impl Pattern {
         self.pieces.iter().map(String::as_str)
     }
 
+    /// The same as a pattern of SQLite's GLOB, which knows `*`, `?` and `[`.
+    pub fn glob(&self) -> String {
+        let literal = |piece: &String| {
+            piece.chars().fold(String::new(), |mut glob, c| {
+                match c {
+                    '?' | '[' | '*' => glob.extend(['[', c, ']']),
+                    c => glob.push(c),
+                }
+                glob
+            })
+        };
+        self.pieces.iter().map(literal).collect::<Vec<_>>().join("*")
+    }
+
     /// The same with ASCII letters in lower case.
     pub(crate) fn lower(&self) -> Self {
         Self { pieces: self.pieces.iter().map(|piece| piece.to_ascii_lowercase()).collect() }
@@ -96,6 +110,12 @@ impl Words {
             false => self.pattern.matches(&text),
         }
     }
+
+    /// The same as a pattern of SQLite's GLOB for texts in lower case.
+    pub fn glob(&self) -> String {
+        let glob = self.pattern.glob();
+        if self.pattern.is_exact() { format!("*{glob}*") } else { glob }
+    }
 }
 
 impl FromStr for Words {
@@ -119,13 +139,18 @@ impl CodecName {
         let plain = plain(codec);
         self.names.iter().any(|name| name.matches(&plain))
     }
+
+    /// The same as patterns of SQLite's GLOB, for names in lower case without [`PUNCTUATION`].
+    pub fn globs(&self) -> impl Iterator<Item = String> {
+        self.names.iter().map(Pattern::glob)
+    }
 }
 
 impl FromStr for CodecName {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let names = match plain(text).as_str() {
+        let names = match plain(text.trim()).as_str() {
             "" => return Err("write the name of a codec, such as PCMA, G729 or opus".to_owned()),
             "g711" => vec!["pcmu".parse()?, "pcma".parse()?],
             "g711u" | "g711ulaw" | "ulaw" => vec!["pcmu".parse()?],
@@ -136,10 +161,13 @@ impl FromStr for CodecName {
     }
 }
 
+/// What makes no difference in the name of a codec.
+pub const PUNCTUATION: [char; 4] = ['.', '-', '_', ' '];
+
 /// A codec's name without punctuation, in lower case.
 fn plain(name: &str) -> String {
-    let kept = |c: &char| !matches!(c, '.' | '-' | '_' | ' ');
-    name.trim().chars().filter(kept).map(|c| c.to_ascii_lowercase()).collect()
+    let kept = |c: &char| !PUNCTUATION.contains(c);
+    name.chars().filter(kept).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]
