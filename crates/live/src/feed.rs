@@ -125,13 +125,17 @@ impl Taps {
             interfaces.iter().try_for_each(|interface| all.add(interface, filter, None))?;
             return Ok(all);
         }
-        let there = up();
+        let there = there();
         let share = Settings::default().ring / there.len().max(1);
         let mut failed = None;
         for interface in &there {
-            if let Err(error) = all.add(interface, filter, Some(share.max(SMALLEST))) {
-                all.left_out.push(format!("not captured: {error}"));
-                failed = Some(error);
+            match all.add(interface, filter, Some(share.max(SMALLEST))) {
+                Ok(()) => {}
+                Err(error @ live::Error::Down { .. }) => failed = failed.or(Some(error)),
+                Err(error) => {
+                    all.left_out.push(format!("not captured: {error}"));
+                    failed = Some(error);
+                }
             }
         }
         match failed {
@@ -214,17 +218,15 @@ impl Feed for Taps {
     }
 }
 
-/// Interfaces of this network namespace that are up, by name.
-fn up() -> Vec<String> {
-    const IFF_UP: u32 = 1;
-    let is_up = |name: &str| {
-        let flags = fs::read_to_string(format!("/sys/class/net/{name}/flags")).unwrap_or_default();
-        let flags = flags.trim().strip_prefix("0x").and_then(|digits| u32::from_str_radix(digits, 16).ok());
-        flags.is_some_and(|flags| flags & IFF_UP != 0)
-    };
-    let listed = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
-    let mut names: Vec<String> =
-        listed.filter_map(|entry| entry.file_name().into_string().ok()).filter(|name| is_up(name)).collect();
+/// Interfaces of this thread's network namespace, by name; `/sys/class/net` can show those of another.
+fn there() -> Vec<String> {
+    named(&fs::read_to_string("/proc/thread-self/net/dev").unwrap_or_default())
+}
+
+/// The names in two lines of headings and a line for each interface.
+fn named(devices: &str) -> Vec<String> {
+    let rows = devices.lines().skip(2).filter_map(|line| line.split_once(':'));
+    let mut names: Vec<String> = rows.map(|(name, _)| name.trim().to_owned()).collect();
     names.sort();
     names
 }
@@ -237,3 +239,16 @@ const EMPTY: Frame<'static> =
     Frame { time: Nanos::ZERO, number: 0, link: LinkType(0), wire_len: 0, data: &[] };
 /// A year in seconds: a forged time in a file must not overflow a duration.
 const FOREVER: f64 = 31_536_000.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interfaces_are_named_by_the_kernel() {
+        let text =
+            "Inter-|   Receive\n face |bytes    packets\n  eth0: 1 2 3\n    lo:12 0 0\nveth1@if2: 0 0\n";
+        assert_eq!(named(text), ["eth0", "lo", "veth1@if2"]);
+        assert!(named("").is_empty());
+    }
+}

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use ringtap_testing::in_network_namespace;
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
@@ -89,6 +90,25 @@ impl Phones {
         self.say(0, "BYE sip:602@127.0.0.1 SIP/2.0", "2 BYE", ";tag=b", false);
         self.say(1, "SIP/2.0 200 OK", "2 BYE", ";tag=b", false);
     }
+}
+
+#[test]
+fn any_is_every_interface_of_the_namespace_that_is_up() {
+    let setup = [
+        "link set lo up",
+        "link add v0 type veth peer name v1",
+        "link set v0 up",
+        "link set v1 up",
+        "link add w0 type veth peer name w1",
+    ];
+    in_network_namespace(&setup, || {
+        let any = run(["live", "-i", "any", "--records", "--duration", "1s"]);
+        assert_eq!(any.status, 0, "{}", any.err);
+        assert!(any.err.contains("capturing on lo, v0, v1;"), "{}", any.err);
+        assert!(!any.err.contains("not captured"), "{}", any.err);
+        let twice = run(["live", "-i", "any", "-i", "lo", "--records"]);
+        assert!(twice.status == 2 && twice.err.contains("leave out the others"), "{}", twice.err);
+    });
 }
 
 #[test]
