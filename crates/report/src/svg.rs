@@ -83,7 +83,7 @@ impl<'a> Drawing<'a> {
         let heading = self.picture.heading.iter().map(|line| columns(line)).fold(0.0, f64::max);
         let is_aside = |(row, (from, to)): (&Step, &(usize, usize))| row.kind == StepKind::Note || from == to;
         let aside = if self.rows.iter().zip(&self.ends).any(is_aside) { ASIDE } else { self.gap / 2.0 };
-        let width = (self.x(lifelines - 1) + aside).max(heading * COLUMN + 32.0).min(16_000.0);
+        let width = (self.x(lifelines - 1) + aside).max(heading * COLUMN + 32.0).min(16_000.0).ceil();
         let remarks = self.remarks();
         let below = self.y(self.rows.len() as f64);
         let height = below + 24.0 + 18.0 * remarks.len() as f64;

@@ -21,7 +21,8 @@
       if (section) section.hidden = row.hidden;
       if (!row.hidden) left += 1;
     });
-    count.value = left === rows.length ? rows.length + ' calls' : left + ' of ' + rows.length + ' calls';
+    const all = rows.length === 1 ? '1 call' : rows.length + ' calls';
+    count.value = left === rows.length ? all : left + ' of ' + all;
   };
 
   // Where a value is not known, the row comes last in either order.
