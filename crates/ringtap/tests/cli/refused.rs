@@ -83,7 +83,8 @@ fn a_capture_without_packets_has_no_calls() {
     let path = file(folder.path(), "none.pcap", &PCAP);
     let run = run(["analyze", text(&path)]);
     assert_eq!((run.status, run.err.as_str()), (0, ""));
-    assert_eq!(run.out, "Calls          0\nPackets        none\n");
+    let lines = "Calls          0\nNo calls       the input has no packet\nPackets        none\n";
+    assert_eq!(run.out, lines);
 }
 
 #[test]
