@@ -51,6 +51,12 @@ impl Codec {
             .ok_or_else(|| Error::unsupported(name))
     }
 
+    /// Whether that is the name of video, text, events or what repairs other streams: no sound, so nothing is
+    /// missing where it is not decoded.
+    pub fn is_no_sound(name: &str) -> bool {
+        NO_SOUND.iter().any(|known| name.eq_ignore_ascii_case(known))
+    }
+
     /// By a static payload type (RFC 3551 section 6; 2 was G.721, which is G726-32, before it was withdrawn).
     pub fn from_payload_type(payload_type: u8) -> Option<Self> {
         match payload_type {
@@ -177,6 +183,39 @@ const NAMES: [(&str, Codec); 21] = [
     ("AMR-WB", Codec::AmrWb),
     ("opus", Codec::Opus),
     ("G729AB", Codec::G729),
+];
+
+/// Encoding names of RTP payload that is no sound.
+const NO_SOUND: [&str; 29] = [
+    "telephone-event",
+    "tone",
+    "CN",
+    "t140",
+    "red",
+    "rtx",
+    "ulpfec",
+    "parityfec",
+    "flexfec",
+    "flexfec-03",
+    "H261",
+    "H263",
+    "H263-1998",
+    "H263-2000",
+    "H264",
+    "H264-SVC",
+    "H265",
+    "H266",
+    "VP8",
+    "VP9",
+    "AV1",
+    "JPEG",
+    "jpeg2000",
+    "MPV",
+    "MP2T",
+    "MP4V-ES",
+    "nv",
+    "CelB",
+    "theora",
 ];
 
 #[cfg(test)]

@@ -72,6 +72,15 @@ impl Sink for CallCollector<'_> {
 
 impl Listener for CallCollector<'_> {}
 
+/// A stream that has no track.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Undecoded {
+    /// The reason.
+    pub why: String,
+    /// It is sound, which the files lack; not video, text or events.
+    pub is_sound: bool,
+}
+
 /// The tracks of a call's streams.
 #[derive(Default)]
 pub struct Sound {
@@ -79,10 +88,10 @@ pub struct Sound {
 }
 
 impl Sound {
-    /// Opens a track for each stream that `decoders` can decode, and returns an error text for each other
-    /// stream. If a stream was captured on both sides of a relay, the copy with more packets is used. Opens
-    /// none unless sound is `wanted`.
-    pub fn of(selected: &SelectedCalls, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<String>) {
+    /// Opens a track for each stream that `decoders` can decode, and returns each other kind of stream once.
+    /// If a stream was captured on both sides of a relay, the copy with more packets is used. Opens none
+    /// unless sound is `wanted`.
+    pub fn of(selected: &SelectedCalls, wanted: bool, decoders: &dyn Decoders) -> (Self, Vec<Undecoded>) {
         let mut sound = Self::default();
         let mut mute = Vec::new();
         if !wanted {
@@ -165,16 +174,21 @@ fn guess_direction(call: &Call, stream: &Stream) -> Direction {
     }
 }
 
-fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, String> {
+fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, Undecoded> {
     let name = codec(stream);
+    let sound = |why: String| Undecoded { why, is_sound: true };
     let found = match &stream.codec {
-        Some(name) => Codec::from_name(name).map_err(|error| error.to_string())?,
+        Some(name) if Codec::is_no_sound(name) => {
+            let why = format!("a stream of {name} is left out: it is no sound");
+            return Err(Undecoded { why, is_sound: false });
+        }
+        Some(name) => Codec::from_name(name).map_err(|error| sound(error.to_string()))?,
         None => Codec::from_payload_type(stream.payload_type)
-            .ok_or_else(|| format!("{name} was never announced and cannot be decoded"))?,
+            .ok_or_else(|| sound(format!("{name} was never announced and cannot be decoded")))?,
     };
     let clock = found.clock(stream.clock.unwrap_or(Hz(8_000)));
     // Fail now rather than after a second pass over all packets.
-    decoders.open(found, found.rate(clock)).map_err(|error| error.to_string())?;
+    decoders.open(found, found.rate(clock)).map_err(|error| sound(error.to_string()))?;
     let track = Track::new(found, clock);
     Ok(if stream.payload_type >= 96 { track.with_payload_type(stream.payload_type) } else { track })
 }

@@ -10,7 +10,7 @@ use ringtap_report::streams::codec;
 use ringtap_report::style::Style;
 use serde_json::{Value, json};
 
-use crate::collect::{CallCollector, Sound};
+use crate::collect::{CallCollector, Sound, Undecoded};
 use crate::find::{FoundCall, SelectedCalls};
 use crate::source::Source;
 use crate::steps::Steps;
@@ -49,12 +49,12 @@ impl Replay {
         Some(SelectedCalls::of(vec![FoundCall { call, streams }], ""))
     }
 
-    /// The call's sound, and an error text for each stream that cannot be decoded.
+    /// The call's sound, and the streams that are not in it.
     pub fn sound(
         selected: &SelectedCalls,
         source: &mut Source<'_>,
         decoders: &dyn Decoders,
-    ) -> anyhow::Result<(Sound, Vec<String>)> {
+    ) -> anyhow::Result<(Sound, Vec<Undecoded>)> {
         let (sound, mute) = Sound::of(selected, true, decoders);
         let mut collector = CallCollector::new(selected, sound, false);
         source.run(&mut collector)?;

@@ -86,11 +86,11 @@ impl Embedding {
     }
 
     /// A call that cannot be heard says why.
-    fn encoded(&self, sound: collect::Sound, mute: &[String]) -> Sound {
+    fn encoded(&self, sound: collect::Sound, mute: &[collect::Undecoded]) -> Sound {
+        let reasons = || mute.iter().map(|stream| &*stream.why).collect::<Vec<_>>().join("; ");
         let [left, right] = sound.tracks();
         if left.is_empty() && right.is_empty() {
-            let why =
-                if mute.is_empty() { "No media of the call was seen.".to_owned() } else { mute.join("; ") };
+            let why = if mute.is_empty() { "No media of the call was seen.".to_owned() } else { reasons() };
             return Sound::Missing(why);
         }
         let silent = [left.is_empty(), right.is_empty()];
@@ -102,7 +102,7 @@ impl Embedding {
         });
         match file {
             Ok((data, length)) => {
-                let missing = if mute.is_empty() { String::new() } else { format!("; {}", mute.join("; ")) };
+                let missing = if mute.is_empty() { String::new() } else { format!("; {}", reasons()) };
                 let mime = if self.opus { "audio/ogg" } else { "audio/flac" };
                 let sides = format!("{length}, {}{missing}", sides(settings.sides, silent));
                 Sound::File { mime, data, sides }

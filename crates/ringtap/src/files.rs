@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_capture::Writer;
+use ringtap_export::collect::Undecoded;
 use ringtap_export::find::SelectedCalls;
 use ringtap_export::page;
 use ringtap_export::replay::Replay;
@@ -210,11 +211,14 @@ impl Files {
         let decoders = Helpers;
         let (sound, mute) = Replay::sound(&selected, &mut source, &decoders)?;
         let exit = self.sounds.save(sound, how, &decoders, screen)?;
-        for stream in &mute {
-            screen.remark(stream);
-        }
-        Ok(if mute.is_empty() { exit } else { Exit::Failed })
+        Ok(exit_of(exit, &mute, screen))
     }
+}
+
+/// Reports the streams that the sound lacks, and returns the status: it failed if one of them is sound.
+pub(crate) fn exit_of(exit: Exit, lacking: &[Undecoded], screen: &mut Screen) -> Exit {
+    lacking.iter().for_each(|stream| screen.remark(&stream.why));
+    if lacking.iter().any(|stream| stream.is_sound) { Exit::Failed } else { exit }
 }
 
 /// Writes frames as a capture.

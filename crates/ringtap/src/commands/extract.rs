@@ -119,10 +119,7 @@ impl Extract {
             true => files.save(sound, self.sound, &decoders, screen)?,
             false => Exit::Done,
         };
-        for stream in &mute {
-            screen.remark(stream);
-        }
-        let exit = if mute.is_empty() { exit } else { Exit::Failed };
+        let exit = files::exit_of(exit, &mute, screen);
         Ok(match (exit, pass.exit(screen)) {
             (Exit::Done, of_input) => of_input,
             (failed, _) => failed,

@@ -356,3 +356,22 @@ fn a_codec_that_nobody_decodes_is_named() {
     let err = String::from_utf8_lossy(&out.stderr);
     assert!(!out.status.success() && err.contains("speex cannot be decoded"), "{err}");
 }
+
+/// A call with video, and with a stream of telephone-events alone, beside its voice.
+#[test]
+fn video_and_events_beside_the_voice_are_a_remark_and_no_failure() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let capture = format!("{}/../../cases/audio-and-video/in.pcap", env!("CARGO_MANIFEST_DIR"));
+    let list =
+        ringtap().args(["analyze", "--format", "jsonl", &capture]).output().expect("the program starts");
+    let records = String::from_utf8_lossy(&list.stdout).into_owned();
+    let call: Value = serde_json::from_str(records.lines().next().expect("a call")).expect("JSON");
+    let out = ringtap()
+        .args(["extract", &capture, "--call", call["call_id"].as_str().expect("a Call-ID"), "--wav"])
+        .arg(folder.path().join("out.wav"))
+        .output()
+        .expect("the program starts");
+    let err = String::from_utf8_lossy(&out.stderr);
+    assert!(out.status.success() && err.contains("is left out: it is no sound"), "{:?}: {err}", out.status);
+    assert!(folder.path().join("out.wav").is_file());
+}
