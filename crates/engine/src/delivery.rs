@@ -10,6 +10,7 @@ use crate::media::{EndedStream, StreamContext};
 use crate::media_paths::MediaPaths;
 use crate::sink::{Sink, StreamEnd};
 use crate::table::timers::TimerOwner;
+use crate::text::digit_name;
 use crate::tracker::Tracker;
 use crate::trackers::calls::interrupt;
 use crate::update::{CallRef, Collected, EndedCall, Side};
@@ -220,17 +221,4 @@ fn remark(call: &mut Call, streams: &mut [StreamEnd], facts: &MediaFacts, paths:
 /// The round trip from here to the receiver of the first stream from that side of which RTCP shows one.
 fn round_trip_from(side: Side, figures: &[EndedStream]) -> Option<Nanos> {
     figures.iter().filter(|figures| figures.side() == Some(side)).find_map(EndedStream::round_trip)
-}
-
-/// RFC 4733 section 3.2, table 3.
-fn digit_name(code: u8) -> Option<String> {
-    let name = match code {
-        0..=9 => char::from(b'0' + code).to_string(),
-        10 => "*".to_owned(),
-        11 => "#".to_owned(),
-        12..=15 => char::from(b'A' + code - 12).to_string(),
-        16 => "flash".to_owned(),
-        _ => return None,
-    };
-    Some(name)
 }

@@ -32,6 +32,19 @@ pub(crate) fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
+/// RFC 4733 section 3.2, table 3.
+pub(crate) fn digit_name(code: u8) -> Option<String> {
+    let name = match code {
+        0..=9 => char::from(b'0' + code).to_string(),
+        10 => "*".to_owned(),
+        11 => "#".to_owned(),
+        12..=15 => char::from(b'A' + code - 12).to_string(),
+        16 => "flash".to_owned(),
+        _ => return None,
+    };
+    Some(name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

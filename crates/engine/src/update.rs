@@ -86,6 +86,15 @@ pub(crate) struct CallStatus {
     pub(crate) is_over: bool,
     /// When T.38 was last offered.
     pub(crate) fax: Option<Nanos>,
+    /// When signalling last told of a pressed key.
+    pub(crate) keyed: Option<Nanos>,
+}
+
+impl CallStatus {
+    /// Whether numbers may be missing in its streams that were never sent on.
+    pub(crate) fn may_skip(&self) -> bool {
+        self.fax.is_some() || self.keyed.is_some()
+    }
 }
 
 /// How the streams of a call are collected.

@@ -70,6 +70,8 @@ names! {
         Rfc4733 = "rfc4733",
         /// In the body of a SIP INFO, RFC 6086.
         Info = "info",
+        /// In the body of a NOTIFY: KPML (RFC 4730), a telephone-event, or as in an INFO.
+        Notify = "notify",
     }
 }
 

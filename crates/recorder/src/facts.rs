@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ringtap_model::{Call, Endpoint};
 use ringtap_spool::rules::CallFacts;
 use ringtap_wire::sdp::Sdp;
-use ringtap_wire::sip::{Header, Message, Method, NameAddr, params};
+use ringtap_wire::sip::{Header, KeyReport, Message, Method, NameAddr, key_code, key_report, params};
 
 use crate::policy::{LegKey, RecordingPolicy};
 
@@ -161,34 +161,22 @@ pub(crate) fn events(message: &Message<'_>) -> u32 {
 }
 
 /// Whether a message tells of pressed keys in its body, or in a part of it: an INFO
-/// (`application/dtmf-relay`, `application/dtmf`), and other ways (KPML, RFC 4730).
+/// (`application/dtmf-relay`, `application/dtmf`), or a NOTIFY (KPML, RFC 4730; telephone-events).
 pub(crate) fn has_digits(message: &Message<'_>) -> bool {
-    digits_of(message).is_some()
-}
-
-fn digits_of<'a>(message: &Message<'a>) -> Option<&'a [u8]> {
     let tells = |kind: &[u8]| {
         DIGITS.iter().any(|name| kind.windows(name.len()).any(|text| text.eq_ignore_ascii_case(name)))
     };
-    message.parts().find(|part| tells(part.content_type)).map(|part| part.body)
+    message.parts().any(|part| tells(part.content_type))
 }
 
-/// The digit of an INFO: `Signal=5`, or the digit alone.
+/// The key that an INFO or a NOTIFY tells of; of several the last, of one that is held its beginning.
 pub(crate) fn digit(message: &Message<'_>) -> Option<u8> {
-    if message.method() != Method::Info || message.code().is_some() {
-        return None;
-    }
-    let body = digits_of(message)?;
-    let signal = body.split(|byte| *byte == b'\n' || *byte == b'\r').find_map(|line| {
-        let (name, value) = line.split_at(line.iter().position(|byte| *byte == b'=')?);
-        name.trim_ascii().eq_ignore_ascii_case(b"signal").then(|| value[1..].trim_ascii())
-    });
-    match signal.unwrap_or(body.trim_ascii()) {
-        b"10" => Some(b'*'),
-        b"11" => Some(b'#'),
-        [one] if b"0123456789*#ABCDabcd".contains(one) => Some(one.to_ascii_uppercase()),
-        _ => None,
-    }
+    let code = match key_report(message)? {
+        KeyReport::Key(code) | KeyReport::Event { code, is_end: false } => Some(code),
+        KeyReport::Event { .. } => None,
+        KeyReport::Keys(keys) => keys.iter().rev().find_map(|key| key_code(*key)),
+    };
+    digit_of_event(&[code?])
 }
 
 /// The digit of a telephone-event, RFC 4733 section 3.2.
@@ -209,7 +197,7 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
 }
 
 /// Parts of content types that report pressed keys.
-const DIGITS: [&[u8]; 3] = [b"dtmf", b"digits", b"kpml-response"];
+const DIGITS: [&[u8]; 4] = [b"dtmf", b"digits", b"kpml-response", b"telephone-event"];
 /// Most entries of each fact, and most media read of a description.
 const MOST: usize = 16;
 
@@ -343,6 +331,9 @@ mod tests {
             assert_eq!(digit(&Message::parse(&info(kind, body)).unwrap()), expected, "{kind} {body}");
         }
         assert!(has_digits(&Message::parse(&info("application/kpml-response+xml", "<x/>")).unwrap()));
+        let event = info("audio/telephone-event", "\u{1}\0\u{7}0");
+        assert!(has_digits(&Message::parse(&event).unwrap()));
+        assert_eq!(digit(&Message::parse(&event).unwrap()), Some(b'1'));
         assert_eq!(
             [0, 9, 10, 11, 12, 16].map(|event| digit_of_event(&[event, 0, 0, 0])),
             [Some(b'0'), Some(b'9'), Some(b'*'), Some(b'#'), Some(b'A'), None]

@@ -2,13 +2,21 @@
 
 use serde_json::json;
 
+use crate::story::rtp::Rtp;
 use crate::story::sip::{Dialog, alice_media, bob_media, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms};
 
 /// The cases of this file.
 pub(super) fn all() -> Vec<Story> {
-    vec![parties(), digits_by_info(), reinvite_refused(), cancel_crosses_answer(), both_hang_up()]
+    vec![
+        parties(),
+        digits_by_info(),
+        digits_by_notify(),
+        reinvite_refused(),
+        cancel_crosses_answer(),
+        both_hang_up(),
+    ]
 }
 
 fn offer() -> String {
@@ -61,6 +69,43 @@ pub(super) fn digits_by_info() -> Story {
     let digit = |digit: &str, at: u64| json!({ "digit": digit, "source": "info", "time_us": at_us(at) });
     Story::new("dtmf-by-info", wire).calls([json!({ "state": "active", "messages": 13,
         "dtmf": [digit("7", 2000), digit("#", 2500), digit("*", 3500)] })])
+}
+
+/// Digits in NOTIFY. A gateway takes telephone-events out of RTP, six packets each with their numbers, and
+/// tells of them as it gets the first and the last: nothing of the voice is lost by that, and three packets
+/// later are. KPML has several keys in a NOTIFY, or none; `dtmf-relay` is as in INFO.
+pub(super) fn digits_by_notify() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("notify@example.com");
+    dialog.set_up(&mut wire, ms(0), &offer(), &answer());
+    let mut number = 2;
+    let mut notify = |wire: &mut Wire, at: u64, kind: &str, body: &[u8]| {
+        let notify = dialog.by_caller("NOTIFY", number).body(kind, body);
+        wire.send(ms(at), &notify);
+        wire.send(ms(at + 1), &notify.answer(200, "OK", ""));
+        number += 1;
+    };
+    let mut voice = Rtp::new(alice_media(), bob_media(), 0xd1);
+    voice.run(&mut wire, ms(1100), 45);
+    for (at, code) in [(2000, 1), (3020, 11)] {
+        notify(&mut wire, at, "audio/telephone-event", &[code, 0, 7, 208]);
+        notify(&mut wire, at + 60, "audio/telephone-event", &[code, 0, 7, 208]);
+        notify(&mut wire, at + 110, "audio/telephone-event", &[code, 0x80, 3, 192]);
+        voice.lose(6);
+        voice.run(&mut wire, ms(at + 120), 45);
+    }
+    voice.lose(3);
+    voice.run(&mut wire, ms(4100), 50);
+    let kpml = |digits: &str| format!("<kpml-response version=\"1.0\" code=\"200\" text=\"OK\" {digits}/>");
+    notify(&mut wire, 4500, "application/kpml-response+xml", kpml("digits=\"4*\"").as_bytes());
+    notify(&mut wire, 4600, "application/kpml-response+xml", kpml("").as_bytes());
+    notify(&mut wire, 4700, "application/dtmf-relay", b"Signal=7\r\nDuration=160\r\n");
+    notify(&mut wire, 4800, "application/reginfo+xml", b"<reginfo digits=\"9\"/>");
+    let digit = |digit: &str, at: u64| json!({ "digit": digit, "source": "notify", "time_us": at_us(at) });
+    Story::new("dtmf-by-notify", wire)
+        .calls([json!({ "state": "active", "dtmf": [digit("1", 2000), digit("#", 3020), digit("4", 4500),
+            digit("*", 4500), digit("7", 4700)] })])
+        .streams([json!({ "packets": 185, "lost": 3, "loss_bursts": 1, "burst_len_max": 3 })])
 }
 
 /// A re-INVITE that is refused (488) leaves the call as it was: answered at one second, released by BYE.

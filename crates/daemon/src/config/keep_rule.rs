@@ -57,8 +57,8 @@ section! {
         /// What is recorded of a call that matches: as in [spool]. Every rule has it.
         #[live = true]
         pub(super) keep: Option<KeepScope> = None,
-        /// Digits that are pressed are not recorded: telephone-events without their payload, INFO without its
-        /// body, the record's `dtmf` without digits.
+        /// Digits that are pressed are not recorded: telephone-events without their payload, INFO and NOTIFY
+        /// without their body, the record's `dtmf` without digits.
         #[live = true]
         mask_dtmf: bool = false,
         /// The parties may pause the recording by `pause_digits` or `pause_header`.

@@ -35,8 +35,8 @@ impl StreamTable {
         };
         let Some(view) = self.replicas.get_mut(call) else { return };
         view.status = update.status;
-        if update.status.fax.is_some() {
-            // A pause in its RTP may be T.38.
+        if update.status.may_skip() {
+            // A pause in its RTP may be T.38, or a key that a gateway took out.
             for slot in &view.flows {
                 self.flows.flow_mut(*slot).flags |= FAX;
             }
@@ -253,7 +253,7 @@ impl StreamTable {
         details.score = score;
         details.side = side;
         flow.flags &= !PROVISIONAL;
-        if view.status.fax.is_some() {
+        if view.status.may_skip() {
             flow.flags |= FAX;
         }
         let (key, serial) = (details.slow.key, details.serial);

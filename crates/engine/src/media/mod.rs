@@ -44,7 +44,7 @@ use endpoints::{Endpoints, OwnerList};
 use flow::{ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT};
 use flows::Flows;
 use replicas::CallReplicas;
-use siblings::{FAX_GAP, FAX_LEAD, Siblings};
+use siblings::{FAX_GAP, FAX_LEAD, KEY_LEAD, Siblings};
 
 /// Sequence and clock must have advanced together this often before a stream that nothing announced is
 /// believed.
@@ -257,14 +257,17 @@ impl StreamTable {
         if flow.flags & (SIBLINGS | FAX | EVENT) == 0 || !flow.leaps(packet.sequence) {
             return None;
         }
-        let offered = || details.call().and_then(|call| self.replicas.get(call)?.status.fax);
-        let fax = flow.flags & FAX != 0
-            && packet.now.since(flow.last) > FAX_GAP
-            && offered().is_some_and(|at| at + FAX_LEAD > flow.last);
+        let status = details.call().filter(|_| flow.flags & FAX != 0);
+        let status = status.and_then(|call| Some(self.replicas.get(call)?.status));
+        let offered = status.and_then(|status| status.fax);
+        let fax =
+            packet.now.since(flow.last) > FAX_GAP && offered.is_some_and(|at| at + FAX_LEAD > flow.last);
+        // A gateway turned telephone-events into messages, which come while these would have.
+        let keyed = status.and_then(|status| status.keyed).is_some_and(|at| at + KEY_LEAD > flow.last);
         // Events alone, whose sound was left out of the capture: what lies between two of them was never
         // here.
         let between = flow.is_event() && details.types.iter().all(|count| count.packets == 0 || count.event);
-        Some(Siblings::of(&self.flows, &self.endpoints, slot, &details.slow.key, fax || between))
+        Some(Siblings::of(&self.flows, &self.endpoints, slot, &details.slow.key, fax || keyed || between))
     }
 
     /// Begins a flow with its first packet, which has that place in the order of the input. None when there

@@ -270,7 +270,7 @@ mod tests {
 
     fn begin(replicas: &mut CallReplicas, slot: u32, number: u64) -> Option<u32> {
         let hosts = [[192, 0, 2, 1].into(), [198, 51, 100, 1].into()];
-        let status = CallStatus { hosts, is_over: false, fax: None };
+        let status = CallStatus { hosts, is_over: false, fax: None, keyed: None };
         replicas.find_or_begin(call(slot), InputOrder { number, index: 0 }, status)
     }
 

@@ -10,6 +10,8 @@ use super::flows::Flows;
 pub(super) const FAX_GAP: Nanos = Nanos::from_secs(1);
 /// RTP may go on for so long after T.38 was offered.
 pub(super) const FAX_LEAD: Nanos = Nanos::from_secs(5);
+/// The message that tells of a pressed key may come so long before the last packet ahead of the gap.
+pub(super) const KEY_LEAD: Nanos = Nanos::from_millis(100);
 
 /// Where else the numbers of a stream may have gone.
 #[derive(Clone, Copy)]

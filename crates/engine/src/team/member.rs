@@ -495,7 +495,8 @@ mod tests {
         ours.intern(b"MELPe", 8000, 1);
         let opus = theirs.intern(b"opus", 48_000, 2).unwrap();
         let melp = theirs.intern(b"MELP", 8000, 1).unwrap();
-        let status = CallStatus { hosts: [end(CALLER).ip, end(CALLEE).ip], is_over: false, fax: None };
+        let status =
+            CallStatus { hosts: [end(CALLER).ip, end(CALLEE).ip], is_over: false, fax: None, keyed: None };
         let types: PayloadTypes = [(96, opus), (97, melp)].into();
         let update = Arc::new(MediaUpdate {
             order: InputOrder { number: 5, index: 1 },

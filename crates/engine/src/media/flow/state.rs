@@ -114,7 +114,7 @@ pub(crate) const SIBLINGS: u16 = 1 << 1;
 pub(crate) const PROVISIONAL: u16 = 1 << 2;
 /// G.711, whose payload is looked at.
 pub(crate) const SOUND: u16 = 1 << 3;
-/// Its call has offered T.38.
+/// Its call has offered T.38, or told of a pressed key: numbers may be missing that nobody lost.
 pub(crate) const FAX: u16 = 1 << 4;
 /// It has carried a telephone-event.
 pub(crate) const EVENT: u16 = 1 << 5;

@@ -2,13 +2,12 @@
 
 mod continued;
 mod facts;
+mod keys;
 mod memory;
 
 use std::cell::OnceCell;
 
-use ringtap_model::{
-    Call, CallState, Dtmf, DtmfSource, Endpoint, Id, Nanos, Party, Protocol, Recorded, Transport,
-};
+use ringtap_model::{Call, CallState, Dtmf, Endpoint, Id, Nanos, Party, Protocol, Recorded, Transport};
 use ringtap_quality::notes::MediaFacts;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
@@ -87,6 +86,8 @@ pub(crate) struct CallEntry {
     pub(crate) fax_by: [bool; 2],
     /// When T.38 was last offered.
     pub(crate) fax: Option<Nanos>,
+    /// When a message last told of a pressed key.
+    pub(crate) keyed: Option<Nanos>,
     /// Which sides put the other on hold by what they said last.
     pub(super) held: [bool; 2],
     /// Its BYE was probably lost: when its last packet was seen.
@@ -121,6 +122,8 @@ struct Parties {
     final_reason: Option<Box<str>>,
     diverted: Vec<String>,
     digits: Vec<Dtmf>,
+    /// Key that is pressed, as NOTIFYs tell of telephone-events.
+    pressed: Option<u8>,
     id: OnceCell<Id>,
     /// What the last run had of it.
     continuation: Option<Box<Continuation>>,
@@ -160,6 +163,7 @@ impl CallEntry {
             facts: MediaFacts::default(),
             fax_by: [false; 2],
             fax: None,
+            keyed: None,
             held: [false; 2],
             lost_since: None,
             ending: false,
@@ -315,7 +319,7 @@ impl CallEntry {
                 self.add_diverted(message.values(Header::Also));
             }
             Method::Refer => self.add_diverted(message.values(Header::ReferTo)),
-            Method::Info => self.add_digit(message, hop.time),
+            Method::Info | Method::Notify => self.add_keys(message, method, hop.time),
             _ => {}
         }
     }
@@ -393,35 +397,6 @@ impl CallEntry {
         }
     }
 
-    /// A digit in an INFO: `application/dtmf-relay` has `Signal=5`, `application/dtmf` the digit alone.
-    fn add_digit(&mut self, message: &Message<'_>, time: Nanos) {
-        let is_dtmf = message
-            .header(Header::ContentType)
-            .is_some_and(|kind| kind.len() >= 16 && kind[..16].eq_ignore_ascii_case(b"application/dtmf"));
-        if !is_dtmf || self.parties.digits.len() >= MAX_DIGITS {
-            return;
-        }
-        let body = message.body();
-        let value = body
-            .split(|&byte| byte == b'\n' || byte == b'\r')
-            .find_map(|line| {
-                let (name, value) = line.split_at(line.iter().position(|&byte| byte == b'=')?);
-                name.trim_ascii().eq_ignore_ascii_case(b"signal").then(|| value[1..].trim_ascii())
-            })
-            .unwrap_or(body.trim_ascii());
-        let digit = match value {
-            b"10" => "*".to_owned(),
-            b"11" => "#".to_owned(),
-            b"16" => "flash".to_owned(),
-            [one] if b"0123456789*#ABCDabcd".contains(one) => {
-                char::from(one.to_ascii_uppercase()).to_string()
-            }
-            _ => return,
-        };
-        self.has_grown = true;
-        self.parties.digits.push(Dtmf { digit, source: DtmfSource::Info, time });
-    }
-
     /// Whether nothing more is to be expected but stragglers.
     pub(crate) fn is_over(&self) -> bool {
         self.bye.is_some() || (self.answer.is_none() && (self.failure.is_some() || self.cancel.is_some()))
@@ -440,7 +415,7 @@ impl CallEntry {
     /// What media must know of it beside its endpoints.
     pub(crate) fn status(&self) -> CallStatus {
         let is_over = self.is_over() || self.lost_since.is_some();
-        CallStatus { hosts: [self.src.ip, self.dst.ip], is_over, fax: self.fax }
+        CallStatus { hosts: [self.src.ip, self.dst.ip], is_over, fax: self.fax, keyed: self.keyed }
     }
 
     pub(crate) fn is_answered(&self) -> bool {

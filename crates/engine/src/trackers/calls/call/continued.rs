@@ -33,6 +33,7 @@ impl CallEntry {
             final_reason: text(&record.final_reason),
             diverted: record.diverted_to.iter().take(MAX_DIVERTED).cloned().collect(),
             digits: record.dtmf.iter().take(MAX_DIGITS).cloned().collect(),
+            pressed: None,
             id: OnceCell::from(record.id),
             continuation: Some(Box::new(Continuation::of(record, messages, call.until, now))),
             agents: agents.clone(),
