@@ -1,6 +1,7 @@
 //! One function per case, with the name of its folder. The comment of each states the expected records and
 //! the reason.
 
+mod complaints;
 mod corners;
 mod dialogs;
 mod media;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Story> {
         noise::all(),
         dialogs::all(),
         corners::all(),
+        complaints::all(),
     ];
     groups.into_iter().flatten().collect()
 }

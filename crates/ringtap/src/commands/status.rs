@@ -13,8 +13,7 @@ use ringtap_model::Nanos;
 use ringtap_report::fields::Layout;
 use ringtap_report::streams::bytes;
 use ringtap_report::style::Style;
-use ringtap_report::text::counted;
-use ringtap_report::text::grouped;
+use ringtap_report::text::{counted, grouped};
 use ringtap_report::{json, time};
 use serde_json::json;
 
