@@ -5,6 +5,7 @@
 //! | `refused` | input and arguments that are wrong |
 //! | `whole` | a call from the wire to every kind of output |
 //! | `page` | a capture as an HTML page, and a browser that opens it |
+//! | `complaints` | the commands of `docs/manual/complaints.md` |
 //! | `anonymous` | captures that name nobody |
 //! | `found` | records of a file and of the database, found by the same filters |
 //! | `doctor` | this machine |
@@ -22,6 +23,7 @@ mod anonymous;
 mod built;
 mod captured;
 mod codecs;
+mod complaints;
 mod doctor;
 mod flood;
 mod found;
