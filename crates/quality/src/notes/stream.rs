@@ -88,18 +88,23 @@ fn gap(stream: &Stream, facts: &MediaFacts) -> Option<Note> {
         return None;
     }
     let ptime = stream.ptime_ms.filter(|ptime| *ptime <= LONGEST_PTIME_MS)?;
-    let pause = stream.delta_ms_max.unwrap_or_default();
-    let missing = length_ms(stream) - stream.unique.saturating_add(stream.lost) as f64 * ptime;
-    if pause >= GAP_MS && missing < pause / 4.0 && is_steady(stream) {
-        let evidence = format!("nothing came for {pause:.0} ms, then all that was sent meanwhile");
-        return Some(note(stream, NoteCode::LongGap, (pause, GAP_MS), evidence));
+    if !is_steady(stream) {
+        return None;
     }
-    let lost = stream.burst_len_max? as f64 * ptime;
-    if lost >= GAP_MS && is_steady(stream) {
-        let evidence = format!("{} packets in a row were lost: {lost:.0} ms", stream.burst_len_max?);
+    let burst = stream.burst_len_max.unwrap_or_default();
+    let lost = burst as f64 * ptime;
+    if lost >= GAP_MS {
+        let evidence = format!("{burst} packets in a row were lost: {lost:.0} ms");
         return Some(note(stream, NoteCode::LongGap, (rounded(lost), GAP_MS), evidence));
     }
-    None
+    // The longest pause may be where those were lost.
+    let pause = stream.delta_ms_max.unwrap_or_default();
+    let missing = length_ms(stream) - expected(stream) as f64 * ptime;
+    if pause - lost < GAP_MS || missing >= pause / 4.0 {
+        return None;
+    }
+    let evidence = format!("nothing came for {pause:.0} ms, then all that was sent meanwhile");
+    Some(note(stream, NoteCode::LongGap, (pause, GAP_MS), evidence))
 }
 
 fn clipped(stream: &Stream) -> Option<Note> {
