@@ -3,7 +3,7 @@
 use std::net::Ipv4Addr;
 
 use ringtap_model::{Endpoint, Frame, Nanos};
-use ringtap_wire::frame::{self, Udp};
+use ringtap_wire::frame::{self, Hosts, Udp};
 use ringtap_wire::{rtcp, rtp, sip, stun, unfollowed};
 
 use crate::context::Datagram;
@@ -29,7 +29,7 @@ const _: () = assert!(2 * DEPTH < RING && RING.is_power_of_two());
 pub(crate) enum FrameKind {
     /// Anything: decoded when it is handled.
     Any,
-    /// RTP over UDP, IPv4 and Ethernet.
+    /// RTP over UDP below usual headers.
     Rtp,
     /// A TCP segment that begins no signalling: ignored unless its connection is already tracked.
     TcpSegment,
@@ -71,6 +71,20 @@ impl PrefetchedFrame {
         slot: NONE,
         kind: FrameKind::Any,
     };
+
+    /// Enters RTP whose key is entered.
+    #[inline(always)]
+    fn enter(&mut self, frame: &Frame<'_>, view: &rtp::View<'_>, ip_len: u32, hasher: &Hasher) -> FrameKind {
+        self.hash = self.key.hash(hasher);
+        self.head = view.head();
+        (self.payload_len, self.ip_len) = (view.payload_len() as u32, ip_len);
+        let payload = view.payload();
+        // An empty one need not lie in the frame.
+        let start =
+            if payload.is_empty() { 0 } else { payload.as_ptr() as usize - frame.data.as_ptr() as usize };
+        (self.start, self.end) = (start as u32, (start + payload.len()) as u32);
+        FrameKind::Rtp
+    }
 
     /// The RTP packet.
     #[inline]
@@ -181,20 +195,29 @@ fn fetch(frame: &Frame<'_>) {
 #[inline(always)]
 fn decode<X: Tracker>(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
     let Some(plain) = frame::plain_udp(frame.link.0, frame.data) else {
-        return segment(frame, entry, hasher);
+        return usual(frame, entry, hasher);
     };
     let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else {
         return datagram::<X>(&plain.udp, frame);
     };
     entry.key = Key::v4(plain.src, plain.dst, (plain.udp.src_port, plain.udp.dst_port), view.ssrc());
-    entry.hash = entry.key.hash(hasher);
-    entry.head = view.head();
-    (entry.payload_len, entry.ip_len) = (view.payload_len() as u32, u32::from(plain.ip_len));
-    let payload = view.payload();
-    // An empty one need not lie in the frame.
-    let start = if payload.is_empty() { 0 } else { payload.as_ptr() as usize - frame.data.as_ptr() as usize };
-    (entry.start, entry.end) = (start as u32, (start + payload.len()) as u32);
-    FrameKind::Rtp
+    entry.enter(frame, &view, u32::from(plain.ip_len), hasher)
+}
+
+/// IPv6, two VLAN tags, captures of `any`: a function of its own, so that plain frames have the registers.
+/// HOT.
+#[inline(never)]
+fn usual(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
+    let Some(usual) = frame::usual_udp(frame.link.0, frame.data) else {
+        return segment(frame, entry, hasher);
+    };
+    let Ok(view) = rtp::View::parse(usual.udp.data, usual.udp.len) else { return FrameKind::Any };
+    let (ports, ssrc) = ((usual.udp.src_port, usual.udp.dst_port), view.ssrc());
+    entry.key = match usual.hosts {
+        Hosts::V4(src, dst) => Key::v4(src, dst, ports, ssrc),
+        Hosts::V6(src, dst) => Key::v6(src, dst, ports, ssrc, hasher),
+    };
+    entry.enter(frame, &view, usual.ip_len, hasher)
 }
 
 #[inline(never)]
@@ -252,11 +275,14 @@ const SHORT: usize = 128;
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use ringtap_model::LinkType;
 
     use super::*;
     use crate::config::Config;
     use crate::engine::Engine;
+    use crate::media::FlowKey;
     use crate::testing::{Records, at, end, ip, request, rtp, udp};
 
     const ETHERNET: [u8; 14] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
@@ -335,6 +361,50 @@ mod tests {
         let packets: Vec<Vec<u8>> = (0..40).map(packet).collect();
         for is_ethernet in [false, true] {
             assert_eq!(counted((), is_ethernet, &packets), [("rtp", 40)], "in Ethernet: {is_ethernet}");
+        }
+    }
+
+    fn udp6(src: Endpoint, dst: Endpoint, payload: &[u8]) -> Vec<u8> {
+        let length = (8 + payload.len() as u16).to_be_bytes();
+        let mut packet = [&[0x60, 0, 0, 0][..], &length, &[17, 64]].concat();
+        for end in [src, dst] {
+            let IpAddr::V6(ip) = end.ip else { panic!("{} is no IPv6 address", end.ip) };
+            packet.extend(ip.octets());
+        }
+        packet.extend([src.port.to_be_bytes(), dst.port.to_be_bytes(), length, [0, 0]].concat());
+        packet.extend(payload);
+        packet
+    }
+
+    /// IPv6, two VLAN tags and captures of `any` are decoded ahead as plain frames are.
+    #[test]
+    fn rtp_below_usual_headers_is_found_by_the_key_of_its_flow() {
+        let hasher = Hasher::new(3);
+        let cooked = [0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 8, 0];
+        let tagged = [&ETHERNET[..12], &[0x88, 0xa8, 0, 5, 0x81, 0, 0, 6, 8, 0]].concat();
+        let ethernet6 = [&ETHERNET[..12], &[0x86, 0xdd]].concat();
+        let (v4, v6) =
+            (("192.0.2.1:4000", "198.51.100.1:6000"), ("[2001:db8::1]:4000", "[2001:db8::2]:6000"));
+        let cases = [(1, &ETHERNET[..], v4), (1, &tagged, v4), (113, &cooked, v4), (1, &ethernet6, v6)];
+        for (link, header, (src, dst)) in cases {
+            let datagram = rtp(8, 7, 1120, 0x0102_0304);
+            let packet = if src.starts_with('[') {
+                udp6(end(src), end(dst), &datagram)
+            } else {
+                udp(end(src), end(dst), &datagram)
+            };
+            let data = [header, &packet].concat();
+            let (link, wire_len) = (LinkType(link), data.len() as u32);
+            let frame = Frame { time: at(0), number: 1, link, wire_len, data: &data };
+            let mut entry = PrefetchedFrame::EMPTY;
+            assert_eq!(decode::<()>(&frame, &mut entry, &hasher), FrameKind::Rtp, "link {link:?}, {src}");
+            let flow = FlowKey { src: end(src), dst: end(dst), ssrc: 0x0102_0304 };
+            assert_eq!(entry.key, Key::of(&flow, &hasher).0);
+            assert_eq!(entry.hash, entry.key.hash(&hasher));
+            assert_eq!(entry.ip_len as usize, packet.len());
+            assert_eq!(entry.payload(&frame), &data[data.len() - entry.payload_len as usize..]);
+            let packet = entry.packet(at(0));
+            assert_eq!((packet.sequence, packet.timestamp, packet.payload_type), (7, 1120, 8));
         }
     }
 

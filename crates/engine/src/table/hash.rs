@@ -37,7 +37,9 @@ impl Hasher {
     }
 
     /// 128 bits of longer keys, so many that nobody finds two with the same.
-    pub(crate) fn wide(&self, pairs: &[[u64; 2]]) -> [u64; 2] {
+    // HOT: once a media packet of IPv6, unrolled where the number of pairs is known.
+    #[inline]
+    pub(crate) fn wide<const N: usize>(&self, pairs: &[[u64; 2]; N]) -> [u64; 2] {
         let [k0, k1, k2, k3] = self.keys;
         let mut state = [k2, k3];
         for &[a, b] in pairs {

@@ -10,7 +10,7 @@ pub(super) const IPV6: u16 = 0x86dd;
 /// Customer tag, IEEE 802.1Q.
 pub(super) const VLAN: u16 = 0x8100;
 /// Service tag, IEEE 802.1ad.
-const VLAN_SERVICE: u16 = 0x88a8;
+pub(super) const VLAN_SERVICE: u16 = 0x88a8;
 /// Virtual network tag of port extenders (IEEE 802.1BR's forerunner).
 const VNTAG: u16 = 0x8926;
 /// Cisco's metadata tag: version, length, option, group, then the EtherType.

@@ -1,8 +1,8 @@
 //! Captured frames: link layer, tunnels, IP and transport in one decode.
 //!
 //! [`decode`] gives the innermost packet of a frame. Media is nearly always Ethernet, IPv4 and UDP: that
-//! takes the fast path in this file. All else is in the files beside it, one per family of headers, and is
-//! `#[cold]`.
+//! takes the fast path in this file; IPv6, two tags and captures of `any` have one in `usual`. All else is in
+//! the files beside it, one per family of headers, and is `#[cold]`.
 //!
 //! Read: VLAN, service, VN and metadata tags, LLC/SNAP, MPLS with Ethernet pseudowires, PPPoE, PPP, NSH; IP
 //! in IP, GRE (PPTP, NVGRE, ERSPAN), L2TP, VXLAN, Geneve, GTP-U, TZSP; ESP with the NULL cipher, where the
@@ -44,6 +44,7 @@ mod sample;
 mod span;
 mod transport;
 mod tunnel;
+mod usual;
 mod wifi;
 
 use std::net::{IpAddr, Ipv4Addr};
@@ -51,6 +52,7 @@ use std::net::{IpAddr, Ipv4Addr};
 pub use emit::udp_datagram;
 pub use error::DecodeError;
 pub use transport::{Fragment, Sctp, SctpChunks, SctpData, Tcp, TcpFlags, Udp};
+pub use usual::{Hosts, UsualUdp, usual_udp};
 
 use span::{Span, be16, be32};
 

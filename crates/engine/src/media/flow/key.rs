@@ -28,6 +28,18 @@ impl Key {
         Self([u64::from(src) << 32 | u64::from(dst), u64::from(ports) << 32 | u64::from(ssrc)])
     }
 
+    /// Of IPv6: a hash, so many bits that nobody finds two flows with the same.
+    #[inline]
+    pub(crate) fn v6(src: u128, dst: u128, ports: (u16, u16), ssrc: u32, hasher: &Hasher) -> Self {
+        Self::hashed([words(src), words(dst)], 0, ports, ssrc, hasher)
+    }
+
+    #[inline]
+    fn hashed(hosts: [[u64; 2]; 2], families: u64, ports: (u16, u16), ssrc: u32, hasher: &Hasher) -> Self {
+        let Self([_, ends]) = Self::v4(0, 0, ports, ssrc);
+        Self(hasher.wide(&[hosts[0], hosts[1], [families, ends]]))
+    }
+
     /// Of any; true where it is a hash.
     pub(crate) fn of(key: &FlowKey, hasher: &Hasher) -> (Self, bool) {
         let FlowKey { src, dst, ssrc } = key;
@@ -36,13 +48,12 @@ impl Key {
                 (Self::v4(from.to_bits(), to.to_bits(), (src.port, dst.port), *ssrc), false)
             }
             (from, to) => {
-                let Self(ports) = Self::v4(0, 0, (src.port, dst.port), *ssrc);
                 let families = u64::from(from.is_ipv4()) << 1 | u64::from(to.is_ipv4());
-                let words = |ip: IpAddr| match ip {
+                let hosts = [from, to].map(|ip| match ip {
                     IpAddr::V4(ip) => [0, u64::from(ip.to_bits())],
-                    IpAddr::V6(ip) => [(ip.to_bits() >> 64) as u64, ip.to_bits() as u64],
-                };
-                (Self(hasher.wide(&[words(from), words(to), [families, ports[1]]])), true)
+                    IpAddr::V6(ip) => words(ip.to_bits()),
+                });
+                (Self::hashed(hosts, families, (src.port, dst.port), *ssrc, hasher), true)
             }
         }
     }
@@ -52,6 +63,11 @@ impl Key {
     pub(crate) fn hash(&self, hasher: &Hasher) -> u64 {
         hasher.pair(self.0)
     }
+}
+
+#[inline]
+fn words(address: u128) -> [u64; 2] {
+    [(address >> 64) as u64, address as u64]
 }
 
 #[cfg(test)]
@@ -89,6 +105,9 @@ mod tests {
             })
             .collect();
         assert_eq!(hashes.len(), keys.len());
+        let bits = |host: &str| host.parse::<std::net::Ipv6Addr>().unwrap().to_bits();
+        let v6 = Key::v6(bits("2001:db8::1"), bits("2001:db8::2"), (4000, 6000), 7, &hasher);
+        assert_eq!((v6, true), Key::of(&keys[0], &hasher));
     }
 
     #[test]
