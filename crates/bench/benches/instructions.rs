@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use ringtap_bench::{HOSTILE_INPUTS, HostileInput, Load, Probe, Workload};
+use ringtap_bench::{HOSTILE_INPUTS, Headers, HostileInput, Load, Probe, Workload};
 
 /// How far a count may be off.
 const TOLERANCE: f64 = 0.03;
@@ -26,10 +26,11 @@ const WORST: f64 = 20.0;
 const RECORDED: &str = "../../bench/instructions.json";
 
 /// What is counted: a name, and how much of what.
-fn cases() -> [(&'static str, Workload, Load); 3] {
+fn cases() -> [(&'static str, Workload, Load); 4] {
     let load = |calls, packets| Load { calls, packets: Some(packets), rounds: 1, ..Load::default() };
     [
         ("media packet", Workload::Media, load(500, 20_000)),
+        ("IPv6 media packet", Workload::Media, Load { headers: Headers::Ipv6, ..load(500, 20_000) }),
         ("SIP message", Workload::Sip, load(200, 3_500)),
         ("call", Workload::Calls, load(200, 4_500)),
     ]

@@ -1,6 +1,7 @@
 //! Active calls as frames to send: for measuring a capture source with traffic that an engine can track.
 
 use crate::dialog::{Message, Writer};
+use crate::headers::Headers;
 use crate::load::Codec;
 use crate::packets::{self, Noise, Side};
 
@@ -42,7 +43,7 @@ impl ActiveCalls {
     /// Reports that `count` of the last packets were sent: advances their streams.
     pub fn sent(&mut self, count: usize) {
         let end = self.frames.len().min(self.next + count);
-        self.frames[self.next..end].iter_mut().for_each(|frame| packets::advance(frame, 1));
+        self.frames[self.next..end].iter_mut().for_each(|frame| packets::advance(frame, Headers::Plain, 1));
         self.next = if end == self.frames.len() { 0 } else { end };
     }
 }
@@ -50,6 +51,7 @@ impl ActiveCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headers::PLAIN;
 
     #[test]
     fn every_stream_has_its_turn() {
@@ -57,9 +59,7 @@ mod tests {
         assert_eq!(talk.set_up().len(), 15);
         let mut sent = Vec::new();
         for _ in 0..6 {
-            sent.extend(
-                talk.packets(4).iter().map(|frame| (frame[packets::UDP + 11], frame[packets::UDP + 3])),
-            );
+            sent.extend(talk.packets(4).iter().map(|frame| (frame[PLAIN + 11], frame[PLAIN + 3])));
             talk.sent(4);
         }
         // SSRC and sequence number: four streams, the two left, and again.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use crate::headers::Headers;
 use crate::load::Codec;
 use crate::packets::{Side, media, signalling, ssrc, udp};
 
@@ -50,15 +51,22 @@ pub(crate) struct Writer {
     frame: Vec<u8>,
     text: Vec<u8>,
     body: Vec<u8>,
+    /// Below media.
+    headers: Headers,
 }
 
 impl Writer {
+    /// Of calls whose media has these headers.
+    pub(crate) fn announcing(headers: Headers) -> Self {
+        Self { headers, ..Self::default() }
+    }
+
     /// The frame that carries a message of a call.
     pub(crate) fn frame(&mut self, call: u32, message: Message, codec: Codec) -> &[u8] {
         self.body.clear();
         self.text.clear();
         if message.has_sdp() {
-            sdp(&mut self.body, call, message.sender(), codec);
+            sdp(&mut self.body, (call, message.sender()), codec, self.headers);
         }
         // Writing to a Vec cannot fail.
         let _ = head(&mut self.text, call, message, self.body.len());
@@ -123,13 +131,15 @@ fn head(text: &mut Vec<u8>, call: u32, message: Message, body: usize) -> std::io
 }
 
 /// An offer or an answer (RFC 8866).
-fn sdp(body: &mut Vec<u8>, call: u32, side: Side, codec: Codec) {
+fn sdp(body: &mut Vec<u8>, (call, side): (u32, Side), codec: Codec, headers: Headers) {
     let (host, port) = media(call, side);
+    let host = headers.host(host);
+    let version = if host.is_ipv4() { 4 } else { 6 };
     // Writing to a Vec cannot fail.
     let _ = write!(
         body,
-        "v=0\r\no=- {} 1 IN IP4 {host}\r\ns=-\r\nc=IN IP4 {host}\r\nt=0 0\r\nm=audio {port} RTP/AVP {} \
-         101\r\n\
+        "v=0\r\no=- {} 1 IN IP{version} {host}\r\ns=-\r\nc=IN IP{version} {host}\r\nt=0 0\r\n\
+         m=audio {port} RTP/AVP {} 101\r\n\
          a=rtpmap:{}\r\na=rtpmap:101 telephone-event/8000\r\na=fmtp:101 0-15\r\na=ptime:20\r\na=sendrecv\r\n",
         ssrc(call, side),
         codec.payload_type(),
@@ -142,14 +152,14 @@ mod tests {
     use ringtap_wire::sip::Message as View;
 
     use super::*;
-    use crate::packets::UDP;
+    use crate::headers::PLAIN;
 
     #[test]
     fn messages_can_be_read() {
         let mut writer = Writer::default();
         for message in Message::SET_UP.into_iter().chain([Message::Bye, Message::ByeAnswer]) {
             let frame = writer.frame(0x1_2345, message, Codec::G729);
-            let view = View::parse(&frame[UDP..]).unwrap();
+            let view = View::parse(&frame[PLAIN..]).unwrap();
             assert_eq!(
                 view.call_id().and_then(|id| call_of(std::str::from_utf8(id).unwrap())),
                 Some(0x1_2345)

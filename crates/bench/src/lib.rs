@@ -19,6 +19,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `load` | what to run: [`Load`], [`Workload`], [`Codec`] |
+//! | `headers` | what is below RTP: [`Headers`] |
 //! | `outcome` | what came out: [`Outcome`], [`Measure`], [`Figure`] |
 //! | `ring` | frames in memory |
 //! | `packets`, `dialog` | media packets, SIP messages |
@@ -36,6 +37,7 @@ mod changes;
 mod dialog;
 mod error;
 mod file;
+mod headers;
 mod hostile;
 mod load;
 mod machine;
@@ -52,6 +54,7 @@ mod workers;
 
 pub use active_calls::ActiveCalls;
 pub use error::Error;
+pub use headers::Headers;
 pub use hostile::{HOSTILE_INPUTS, HostileInput};
 pub use load::{Codec, Load, Workload};
 pub use machine::Machine;

@@ -1,6 +1,7 @@
 //! The workloads and their size.
 
 use crate::error::Error;
+use crate::headers::Headers;
 use crate::machine;
 
 /// A kind of traffic.
@@ -69,6 +70,8 @@ pub struct Load {
     pub calls: u32,
     /// The codec of media.
     pub codec: Codec,
+    /// What is below media: for [`Workload::Media`].
+    pub headers: Headers,
     /// Frames laid out in memory, and so in each round; None for the workload's default.
     pub packets: Option<u32>,
     /// Number of measured rounds.
@@ -81,7 +84,15 @@ pub struct Load {
 
 impl Default for Load {
     fn default() -> Self {
-        Self { calls: 52_000, codec: Codec::G711, packets: None, rounds: 7, batch: 512, sound: true }
+        Self {
+            calls: 52_000,
+            codec: Codec::G711,
+            headers: Headers::Plain,
+            packets: None,
+            rounds: 7,
+            batch: 512,
+            sound: true,
+        }
     }
 }
 
@@ -110,6 +121,9 @@ impl Load {
         let packets = u64::from(self.frames(workload));
         if self.rounds == 0 || packets == 0 || self.batch == 0 {
             return wrong("rounds, packets and batch have to be at least 1".to_owned());
+        }
+        if self.headers != Headers::Plain && workload != Workload::Media {
+            return wrong("other headers than the plainest are for media alone".to_owned());
         }
         let streams = u64::from(self.calls) * 2;
         if matches!(workload, Workload::Media | Workload::Workers) && packets < streams {

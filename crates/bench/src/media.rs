@@ -1,10 +1,11 @@
 //! Media of many calls: the usual load of a sensor.
 
 use ringtap_engine::{Config, Engine};
-use ringtap_model::{Frame, Nanos};
+use ringtap_model::{Frame, LinkType, Nanos};
 
 use crate::dialog::{Message, Writer};
 use crate::error::{Error, same};
+use crate::headers::Headers;
 use crate::load::{Codec, Load, Workload};
 use crate::machine;
 use crate::outcome::{Figure, Measure, Memory, Outcome, Unit};
@@ -31,8 +32,8 @@ pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome
         progress(&format!("round {round} of {}", load.rounds));
         media.advance();
         let range = media.ring.whole();
-        let stages = [passes::reference, passes::decoding, passes::header].map(|stage| stage(range));
-        rounds.push([stages[0], stages[1], stages[2], media.pass()]);
+        let reference = passes::reference_below(range, load.headers);
+        rounds.push([reference, passes::decoding(range), passes::header(range), media.pass()]);
     }
     progress("checking the records");
     let (packets, memory) = (media.ring.len(), media.memory);
@@ -47,7 +48,7 @@ pub(crate) fn run(load: &Load, progress: &mut dyn FnMut(&str)) -> Result<Outcome
     };
     Ok(Outcome {
         workload: "media".to_owned(),
-        what: format!("media of calls, {name}, 20 ms"),
+        what: format!("media of calls, {name}, 20 ms{}", below(load.headers)),
         calls: u64::from(load.calls),
         streams: u64::from(load.calls) * 2,
         packets,
@@ -75,9 +76,13 @@ impl Media {
     pub(crate) fn prepare(load: &Load) -> Result<Self, Error> {
         let packets = packets_per_stream(load);
         let mut ring = room(load, load.calls as usize * 2 * packets as usize);
-        lay_out(load, packets, |time, frame| ring.push(time, frame));
+        let link = load.headers.link();
+        lay_out(load, packets, |time, data| {
+            ring.append(&Frame { time, number: 0, link, wire_len: data.len() as u32, data });
+        });
         let before = machine::resident();
-        let (mut engine, mut results) = (Engine::new(config(load)), Results::of_calls_with(2));
+        let (mut engine, mut results) =
+            (Engine::new(config(load)), Results::of_calls_with(2).with(load.headers));
         set_up(load, &mut |frame| engine.batch(std::slice::from_ref(frame), &mut results));
         let (calls, streams) = engine.under_way();
         same("calls under way", calls, load.calls as usize)?;
@@ -94,7 +99,7 @@ impl Media {
 
     /// Advances each packet by the length of the ring, so that the same memory continues the streams.
     pub(crate) fn advance(&mut self) {
-        advance(&mut self.ring, self.packets);
+        advance(&mut self.ring, self.load.headers, self.packets);
     }
 
     /// All packets of the ring.
@@ -127,6 +132,16 @@ impl Media {
     }
 }
 
+/// In the name of what was measured.
+fn below(headers: Headers) -> &'static str {
+    match headers {
+        Headers::Plain => "",
+        Headers::Ipv6 => ", IPv6",
+        Headers::Qinq => ", two VLAN tags",
+        Headers::Cooked => ", cooked capture",
+    }
+}
+
 /// Rates of the passes, each against the reference loop of its round.
 pub(crate) fn stages(rounds: &[[Pass; 4]], packets: u64) -> Vec<Measure> {
     let names = [
@@ -154,15 +169,15 @@ pub(crate) fn packets_per_stream(load: &Load) -> u32 {
 
 /// A ring with room for `packets` packets.
 pub(crate) fn room(load: &Load, packets: usize) -> Ring {
-    Ring::with_capacity(packets, packets::UDP + packets::RTP + load.codec.bytes())
+    Ring::with_capacity(packets, load.headers.len() + packets::RTP + load.codec.bytes())
 }
 
 /// Advances every packet of a ring by `packets` packets of its stream.
-pub(crate) fn advance(ring: &mut Ring, packets: u32) {
+pub(crate) fn advance(ring: &mut Ring, headers: Headers, packets: u32) {
     let by = Nanos(PTIME.0 * u64::from(packets));
     ring.each(|time, frame| {
         *time += by;
-        packets::advance(frame, packets);
+        packets::advance(frame, headers, packets);
     });
 }
 
@@ -174,23 +189,25 @@ pub(crate) fn config(load: &Load) -> Config {
 
 /// Every call from its INVITE to its ACK, with the first packet of both its streams.
 pub(crate) fn set_up(load: &Load, feed: &mut impl FnMut(&Frame<'_>)) {
-    let (mut writer, mut packet, mut noise) = (Writer::default(), Vec::new(), Noise::new());
+    let mut writer = Writer::announcing(load.headers);
+    let (mut packet, mut noise) = (Vec::new(), Noise::new());
     let apart = SET_UP.0 / u64::from(load.calls);
     let mut number = 0;
-    let mut push = |time: Nanos, data: &[u8]| {
+    let mut push = |time: Nanos, link: LinkType, data: &[u8]| {
         number += 1;
-        feed(&Frame { time, number, link: ETHERNET, wire_len: data.len() as u32, data });
+        feed(&Frame { time, number, link, wire_len: data.len() as u32, data });
     };
     for call in 0..load.calls {
         let begin = START.0 + u64::from(call) * apart;
         for (step, message) in Message::SET_UP.into_iter().enumerate() {
             let time = Nanos(begin + step as u64 * apart / 8);
-            push(time, writer.frame(call, message, load.codec));
+            push(time, ETHERNET, writer.frame(call, message, load.codec));
         }
         for (side, step) in [(Side::Callee, 5), (Side::Caller, 6)] {
             let time = Nanos(begin + step * apart / 8);
             packets::rtp(&mut packet, load.codec, (call, side), (0, ticks(time)), true, &mut noise);
-            push(time, &packet);
+            load.headers.apply(&mut packet);
+            push(time, load.headers.link(), &packet);
         }
     }
 }
@@ -221,6 +238,7 @@ pub(crate) fn lay_out(load: &Load, packets: u32, mut push: impl FnMut(Nanos, &[u
             let side = if stream % 2 == 0 { Side::Caller } else { Side::Callee };
             let place = (turn as u16 + 1, ticks(at(*moment)));
             packets::rtp(&mut frame, load.codec, (stream / 2, side), place, turn == 0, &mut noise);
+            load.headers.apply(&mut frame);
             push(at(position), &frame);
         }
     }

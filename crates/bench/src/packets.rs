@@ -2,10 +2,9 @@
 
 use std::net::Ipv4Addr;
 
+use crate::headers::Headers;
 use crate::load::Codec;
 
-/// Ethernet II, IPv4 without options, UDP.
-pub(crate) const UDP: usize = 14 + 20 + 8;
 /// RTP's fixed header (RFC 3550 section 5.1).
 pub(crate) const RTP: usize = 12;
 /// Media ports of one host, all even.
@@ -95,8 +94,9 @@ pub(crate) fn rtp(
 }
 
 /// Advances a media packet by `packets` packets of its stream.
-pub(crate) fn advance(frame: &mut [u8], packets: u32) {
-    let Some(header) = frame.get_mut(UDP..UDP + RTP) else { return };
+pub(crate) fn advance(frame: &mut [u8], headers: Headers, packets: u32) {
+    let begin = headers.len();
+    let Some(header) = frame.get_mut(begin..begin + RTP) else { return };
     let sequence = u16::from_be_bytes([header[2], header[3]]).wrapping_add(packets as u16);
     let timestamp = u32::from_be_bytes([header[4], header[5], header[6], header[7]])
         .wrapping_add(packets.wrapping_mul(TICKS));
@@ -146,7 +146,7 @@ mod tests {
         let mut frame = Vec::new();
         for (codec, bytes) in [(Codec::G711, 214), (Codec::G729, 74)] {
             rtp(&mut frame, codec, (4_321, Side::Callee), (7, 1_120), true, &mut Noise::new());
-            advance(&mut frame, 3);
+            advance(&mut frame, Headers::Plain, 3);
             assert_eq!(frame.len(), bytes);
             let packet = decode(link::ETHERNET, bytes as u32, &frame).unwrap();
             let Payload::Udp(udp) = packet.payload else { panic!("not UDP") };
@@ -159,6 +159,24 @@ mod tests {
         }
     }
 
+    #[test]
+    fn other_headers_are_what_they_should_be() {
+        for headers in [Headers::Plain, Headers::Ipv6, Headers::Qinq, Headers::Cooked] {
+            let mut frame = Vec::new();
+            let call = (4_321, Side::Callee);
+            rtp(&mut frame, Codec::G729, call, (7, 1_120), true, &mut Noise::new());
+            headers.apply(&mut frame);
+            advance(&mut frame, headers, 3);
+            assert_eq!(frame.len(), headers.len() + RTP + 20, "{headers:?}");
+            assert_eq!(frame[headers.protocol_byte()], 17);
+            let packet = decode(headers.link().0, frame.len() as u32, &frame).unwrap();
+            let Payload::Udp(udp) = packet.payload else { panic!("not UDP") };
+            let (host, port) = media(call.0, call.1);
+            assert_eq!((packet.ip.src, udp.src_port), (headers.host(host), port));
+            let view = View::parse(udp.data, udp.data.len()).unwrap();
+            assert_eq!((view.sequence(), view.payload_len(), udp.len), (10, 20, 32));
+        }
+    }
     #[test]
     fn no_two_calls_share_an_endpoint() {
         let ends: std::collections::HashSet<_> =

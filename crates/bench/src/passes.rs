@@ -8,12 +8,8 @@ use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::{rtp, sip};
 use rustix::time::{ClockId, clock_gettime};
 
+use crate::headers::Headers;
 use crate::ring::FrameRange;
-
-/// A byte in the cache line of the IP and UDP headers: the protocol.
-const IP_BYTE: usize = 14 + 9;
-/// A byte of the RTP header: version.
-const RTP_BYTE: usize = 14 + 20 + 8;
 
 /// Count and CPU time of a pass.
 #[derive(Clone, Copy, Debug)]
@@ -43,10 +39,16 @@ pub(crate) fn spent() -> Duration {
 /// The reference: reads one byte of the IP and UDP headers and one after them, and counts UDP with version 2
 /// there. No analysis can be faster, since it must load every packet's header into the cache.
 pub(crate) fn reference(range: FrameRange<'_>) -> Pass {
+    reference_below(range, Headers::Plain)
+}
+
+/// The same of packets with these headers.
+pub(crate) fn reference_below(range: FrameRange<'_>, headers: Headers) -> Pass {
+    let (ip_byte, rtp_byte) = (headers.protocol_byte(), headers.len());
     Pass::of(|| {
         let mut counted = 0;
         range.each(|frame| {
-            let (Some(ip), Some(version)) = (frame.data.get(IP_BYTE), frame.data.get(RTP_BYTE)) else {
+            let (Some(ip), Some(version)) = (frame.data.get(ip_byte), frame.data.get(rtp_byte)) else {
                 return;
             };
             counted += u64::from(*ip == 17) & u64::from(*version >> 6 == 2);

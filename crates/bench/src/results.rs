@@ -1,12 +1,11 @@
 //! The engine's results, and their verification.
 
-use std::net::IpAddr;
-
 use ringtap_engine::{Engine, Sink, StreamEnd};
 use ringtap_model::{Call, CallState, Endpoint, Message, Registration};
 
 use crate::dialog::call_of;
 use crate::error::{Error, same};
+use crate::headers::Headers;
 use crate::packets::{End, Side, media, ssrc};
 
 /// Counts records and checks each against the call that its Call-ID names.
@@ -30,11 +29,17 @@ pub(crate) struct Results {
     pub(crate) uneven: u64,
     /// Expected streams per call.
     pub(crate) streams_each: usize,
+    /// Below media.
+    pub(crate) headers: Headers,
 }
 
 impl Results {
     pub(crate) fn of_calls_with(streams: usize) -> Self {
         Self { streams_each: streams, ..Self::default() }
+    }
+
+    pub(crate) fn with(self, headers: Headers) -> Self {
+        Self { headers, ..self }
     }
 
     /// Adds the results of another worker.
@@ -92,8 +97,8 @@ impl Sink for Results {
             let side = if record.ssrc & 1 == 0 { Side::Caller } else { Side::Callee };
             let right = number.is_some_and(|number| {
                 record.ssrc == ssrc(number, side)
-                    && record.src == endpoint(media(number, side))
-                    && record.dst == endpoint(media(number, side.other()))
+                    && record.src == endpoint(self.headers, media(number, side))
+                    && record.dst == endpoint(self.headers, media(number, side.other()))
             });
             self.misplaced += u64::from(!right);
         }
@@ -112,6 +117,6 @@ impl Sink for Results {
     }
 }
 
-fn endpoint((host, port): End) -> Endpoint {
-    Endpoint::new(IpAddr::V4(host), port)
+fn endpoint(headers: Headers, (host, port): End) -> Endpoint {
+    Endpoint::new(headers.host(host), port)
 }

@@ -7,6 +7,7 @@ use ringtap_model::Frame;
 
 use crate::dialog::Message;
 use crate::error::{Error, same};
+use crate::headers::Headers;
 use crate::load::Load;
 use crate::media::{self, Media, advance, config, lay_out, room, set_up};
 use crate::outcome::{Figure, Measure, Outcome, Unit};
@@ -140,7 +141,7 @@ impl Workers {
     }
 
     fn advance(&mut self) {
-        self.members.iter_mut().for_each(|member| advance(&mut member.ring, self.packets));
+        self.members.iter_mut().for_each(|member| advance(&mut member.ring, Headers::Plain, self.packets));
     }
 
     /// Runs every worker in its own thread, in parallel.

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use ringtap_bench::{Codec, Error, Load, Machine, Outcome, Workload};
+use ringtap_bench::{Codec, Error, Headers, Load, Machine, Outcome, Workload};
 use ringtap_report::json;
 
 use super::bench_tables::{self, Report};
@@ -36,7 +36,7 @@ pub(crate) struct Bench {
         long,
         value_name = "FILE",
         num_args = 1..,
-        conflicts_with_all = ["workloads", "calls", "codec", "packets"]
+        conflicts_with_all = ["workloads", "calls", "codec", "headers", "packets"]
     )]
     file: Vec<PathBuf>,
     /// Concurrent calls; each has two streams
@@ -45,6 +45,9 @@ pub(crate) struct Bench {
     /// Codec of the media, with 20 ms per packet
     #[arg(long, value_name = "NAME", value_enum, default_value_t)]
     codec: Sound,
+    /// What the packets of `media` have below RTP
+    #[arg(long, value_name = "NAME", value_enum, default_value_t)]
+    headers: Below,
     /// Frames in memory, all processed in each round [default: 4,000,000 for media and other; about 500,000
     /// for sip and calls]
     #[arg(long, value_name = "N")]
@@ -68,6 +71,7 @@ Examples:
   ringtap bench
   ringtap bench media --calls 10000 --codec g729
   ringtap bench sip calls --rounds 15
+  ringtap bench media --headers ipv6
   ringtap bench --file trunk.pcap
   taskset -c 3 ringtap bench --format json | jq '.outcomes[].measures[] | {name, median: .figure.median}'
 
@@ -96,6 +100,19 @@ enum Sound {
     G711,
     /// Frames of 74 bytes
     G729,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum Below {
+    /// Ethernet, IPv4, UDP
+    #[default]
+    Plain,
+    /// Ethernet, IPv6, UDP
+    Ipv6,
+    /// Ethernet with two VLAN tags, IPv4, UDP
+    Qinq,
+    /// Linux cooked capture (interface `any`), IPv4, UDP
+    Cooked,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -150,6 +167,12 @@ impl Bench {
                 Sound::G711 => Codec::G711,
                 Sound::G729 => Codec::G729,
             },
+            headers: match self.headers {
+                Below::Plain => Headers::Plain,
+                Below::Ipv6 => Headers::Ipv6,
+                Below::Qinq => Headers::Qinq,
+                Below::Cooked => Headers::Cooked,
+            },
             packets: self.packets,
             rounds: self.rounds,
             batch: self.batch,
@@ -165,6 +188,11 @@ impl Bench {
         command.args(["bench", what.name(), "--format", "json"]);
         let codec = self.codec.to_possible_value();
         let codec = codec.as_ref().map_or("", |value| value.get_name());
+        let headers = self.headers.to_possible_value();
+        let headers = headers.as_ref().map_or("", |value| value.get_name());
+        if what == What::Media {
+            command.args(["--headers", headers]);
+        }
         command.args(["--codec", codec, "--calls", &self.calls.to_string()]);
         command.args(["--rounds", &self.rounds.to_string(), "--batch", &self.batch.to_string()]);
         if let Some(packets) = self.packets {
