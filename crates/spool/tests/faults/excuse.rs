@@ -1,5 +1,7 @@
 //! Faults that `verify` cannot notice: a lawful spool looks the same. The manual has this list.
 
+use std::collections::BTreeSet;
+
 use crate::sample::Sample;
 use crate::tree::Tree;
 
@@ -24,6 +26,9 @@ fn of_file(sample: &Sample, tree: &Tree, name: &str) -> Option<&'static str> {
         }
         _ if was_before(sample, tree, name) && lacks_a_line(sample, tree) => {
             Some("something is put back, and the order to delete it is gone from the log, which is named")
+        }
+        "log" if is_before_orders(sample, tree, name) => {
+            Some("the spool is as it was before orders that are gone from the log: only a copy of it tells")
         }
         "log" => {
             let (now, before) = (tree.read(name)?, sample.now.get(name)?);
@@ -57,6 +62,36 @@ fn lacks_a_line(sample: &Sample, tree: &Tree) -> bool {
     sample.now.get(LOG).is_some_and(|before| lines(before).iter().any(|line| !left.contains(line)))
 }
 
+/// Whether the last lines of the log are gone, each segment that they name is as it was in one earlier state,
+/// and nothing else is changed.
+fn is_before_orders(sample: &Sample, tree: &Tree, log: &str) -> bool {
+    let (Some(left), Some(all)) = (tree.read(log), sample.now.get(log)) else { return false };
+    let Some(gone) = all.strip_prefix(&left[..]) else { return false };
+    if gone.is_empty() || !(left.is_empty() || left.ends_with(b"\n")) {
+        return false;
+    }
+    let lines = gone.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let Some(stems) = lines.map(stem_of).collect::<Option<BTreeSet<String>>>() else { return false };
+    let is_undone = |stem: &String| {
+        let names = FILES.map(|extension| format!("{stem}.{extension}"));
+        names.iter().any(|name| tree.differs(name))
+            && sample.before.iter().any(|before| {
+                before.contains_key(&names[0])
+                    && names.iter().all(|name| tree.read(name).as_ref() == before.get(name))
+            })
+    };
+    let is_of_them =
+        |name: &str| name == log || name.rsplit_once('.').is_some_and(|(stem, _)| stems.contains(stem));
+    stems.iter().all(is_undone) && tree.changed().all(is_of_them)
+}
+
+/// The segment that a line of the log names, without extension.
+fn stem_of(line: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(line).ok()?;
+    let name = text.split_once("\"segment\":\"")?.1.split_once('"')?.0;
+    name.strip_suffix(".pcap").map(str::to_owned)
+}
+
 const FILES: [&str; 4] = ["pcap", "idx", "keys", "seal"];
 
 /// The number of a seal.
@@ -64,4 +99,53 @@ fn number(seal: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(seal).ok()?;
     let rest = text.split_once("\"number\":")?.1;
     rest[..rest.find(|letter: char| !letter.is_ascii_digit())?].parse().ok()
+}
+
+/// A deletion by order, and what a pair of faults makes of it.
+#[test]
+fn orders_are_excused_only_if_undone_with_their_lines_and_nothing_else() {
+    const LOG: &str = "deletions.log";
+    let home = crate::scratch();
+    let sample = Sample::write(home.path());
+    let mut tree = Tree::new(&sample.now, home.path().join("tree"));
+    let all: Vec<&[u8]> = sample.now[LOG].split_inclusive(|byte| *byte == b'\n').collect();
+    let (last, earlier) = all.split_last().expect("an order");
+    let deleted = stem_of(last).expect("a segment");
+    let other = earlier.iter().rev().filter_map(|line| stem_of(line)).find(|stem| *stem != deleted);
+    let other = other.expect("another segment");
+    // Before segments were deleted, and after keys were forgotten.
+    let before = &sample.before[1];
+    assert!(!sample.now.contains_key(&format!("{deleted}.pcap")));
+    let put_back = |tree: &mut Tree, stem: &str, extensions: &[&str]| {
+        for extension in extensions {
+            let name = format!("{stem}.{extension}");
+            tree.write(&name, &before[&name]);
+        }
+    };
+    let is_excused = |tree: &Tree| of(&sample, tree, &[LOG.to_owned()]).is_some();
+    let is_found = |tree: &Tree| !crate::sample::look(tree.dir(), sample.heads.clone()).findings.is_empty();
+    tree.write(LOG, &earlier.concat());
+    assert!(is_found(&tree) && !is_excused(&tree), "the line alone is gone");
+    put_back(&mut tree, &deleted, &FILES);
+    assert!(!is_found(&tree) && is_excused(&tree), "the spool as it was before the order");
+    put_back(&mut tree, &other, &FILES);
+    assert!(!is_excused(&tree), "another segment is put back too");
+    tree.restore();
+    put_back(&mut tree, &deleted, &FILES);
+    assert!(is_found(&tree) && !is_excused(&tree), "the segment alone is put back");
+    tree.restore();
+    for (what, stem, extensions, left) in [
+        ("another segment", &other, &FILES[..], earlier.len()),
+        ("the segment without its seal", &deleted, &FILES[..3], earlier.len()),
+        ("the segment, and lines about others", &deleted, &FILES[..], earlier.len() - 2),
+    ] {
+        tree.write(LOG, &all[..left].concat());
+        put_back(&mut tree, stem, extensions);
+        assert!(is_found(&tree) && !is_excused(&tree), "{what}");
+        tree.restore();
+    }
+    let whole = earlier.concat();
+    tree.write(LOG, &whole[..whole.len() - 1]);
+    put_back(&mut tree, &deleted, &FILES);
+    assert!(!is_excused(&tree), "half a line is left");
 }

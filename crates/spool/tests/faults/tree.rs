@@ -110,6 +110,11 @@ impl Tree {
         }
     }
 
+    /// Files that are not as they were.
+    pub(crate) fn changed(&self) -> impl Iterator<Item = &str> {
+        self.touched.iter().map(String::as_str).filter(|name| self.differs(name))
+    }
+
     /// Undoes everything.
     pub(crate) fn restore(&mut self) {
         if std::mem::take(&mut self.is_spoiled) {
