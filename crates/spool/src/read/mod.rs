@@ -2,7 +2,6 @@
 
 pub(crate) mod catalogue;
 pub(crate) mod known_chunks;
-pub(crate) mod open_segment;
 pub(crate) mod ordered;
 pub(crate) mod owners;
 pub(crate) mod reader;

@@ -364,7 +364,7 @@ impl Reader {
         };
         rows.sort_unstable_by_key(|row| row.offset);
         let is_open = standing == Standing::Unsealed && self.provenance.is_signed();
-        if is_open && crate::read::open_segment::leave_out_unsealed(dir, segment, &mut rows) {
+        if is_open && self.provenance.leave_out_plain(dir, segment, &mut rows).map_err(io::Error::other)? {
             self.foreign.insert(segment.clone());
         }
         if self.provenance.is_signed() && self.known.leave_out(segment, &mut rows) {

@@ -35,6 +35,8 @@ pub(crate) struct Chain {
     signer: Arc<Signer>,
     worker: u16,
     category: Category,
+    /// Chunks are sealed.
+    sealed: bool,
     /// Number of the next seal.
     number: u64,
     previous: String,
@@ -65,6 +67,7 @@ impl Chain {
             signer,
             worker,
             category,
+            sealed: master.is_some(),
             number: 0,
             previous: hex(&[0; 32]),
             before: Vec::new(),
@@ -106,7 +109,7 @@ impl Chain {
         let unsigned = unsigned.into_names();
         for segment in unsealed.into_iter().filter(|segment| !unsigned.contains(segment.as_str())) {
             match list.names(&segment, next) {
-                true => chain.recover(&segment, master)?,
+                true => chain.recover(&segment, list.sealed(), master)?,
                 false => {
                     quarantine(dir, &segment)?;
                     chain.quarantined.push(segment);
@@ -192,8 +195,13 @@ impl Chain {
     }
 
     /// Seals a segment that a writer of this spool left open. Chunks that it did not write go to quarantine.
-    fn recover(&mut self, segment: &Segment, master: Option<&MasterKey>) -> Result<(), Error> {
-        let foreign = foreign_chunks(&self.dir, segment, master)?;
+    fn recover(
+        &mut self,
+        segment: &Segment,
+        sealed: Option<bool>,
+        master: Option<&MasterKey>,
+    ) -> Result<(), Error> {
+        let foreign = foreign_chunks(&self.dir, segment, sealed, master)?;
         if !foreign.is_empty() {
             set_aside(&self.dir, segment, &foreign)?;
             self.quarantined.push(segment.clone());
@@ -209,8 +217,8 @@ impl Chain {
     /// Puts a segment on the signed list of open ones, before it is created.
     pub(crate) fn open(&mut self, segment: &Segment) -> Result<(), Error> {
         self.open.push(segment.clone());
-        let Self { dir, worker, category, open, number, before, signer, .. } = self;
-        open_list::write(dir, *worker, *category, open, *number, before, now(), signer)
+        let Self { dir, worker, category, open, sealed, number, before, signer, .. } = self;
+        open_list::write(dir, *worker, *category, open, *sealed, *number, before, now(), signer)
     }
 
     /// The newest seal; None before the first.

@@ -11,6 +11,7 @@ pub(crate) mod key_service;
 pub(crate) mod keys;
 pub(crate) mod master_key;
 pub(crate) mod open_list;
+pub(crate) mod open_segment;
 pub(crate) mod provenance;
 pub(crate) mod random;
 pub(crate) mod recovery;

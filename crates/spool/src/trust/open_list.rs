@@ -1,8 +1,8 @@
 //! The segments of a chain that have no seal yet, in a signed line beside its head: `w0-m.open`.
 //!
-//! It is written before a segment is created. A segment without a seal that the list does not name was put
-//! into the spool by somebody else. The list has the number of the next seal, so that an older list proves
-//! nothing.
+//! It is written before a segment is created, and says whether the chunks of open segments are sealed. A
+//! segment without a seal that the list does not name was put into the spool by somebody else. The list has
+//! the number of the next seal, so that an older list proves nothing.
 
 use std::path::Path;
 
@@ -25,6 +25,10 @@ pub(crate) struct OpenList {
     /// Number of the next seal of the chain when the list was written.
     pub(crate) next: u64,
     pub(crate) open: Vec<String>,
+    /// Whether the writer of the open segments seals their chunks: all of them, or none. None in a list of an
+    /// earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    sealed: Option<bool>,
     /// Public keys that signed seals of the spool before this one: whoever trusts this key trusts them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     before: Vec<String>,
@@ -75,6 +79,11 @@ impl OpenListFile {
         list.before.iter().filter_map(|key| key.parse().ok()).collect()
     }
 
+    /// Whether the chunks of the open segments are sealed; None if the list does not say it.
+    pub(crate) fn sealed(&self) -> Option<bool> {
+        if let Self::List(list) = self { list.sealed } else { None }
+    }
+
     /// Whether the list names the segment, and no seal of its chain was written before the list.
     pub(crate) fn names(&self, segment: &Segment, next: u64) -> bool {
         let Self::List(list) = self else { return false };
@@ -89,6 +98,7 @@ pub(crate) fn write(
     worker: u16,
     category: Category,
     open: &[Segment],
+    sealed: bool,
     next: u64,
     before: &[PublicKey],
     now: Nanos,
@@ -98,6 +108,7 @@ pub(crate) fn write(
         chain: chain_name(worker, category),
         next,
         open: open.iter().map(ToString::to_string).collect(),
+        sealed: Some(sealed),
         before: before.iter().map(ToString::to_string).collect(),
         at: utc(now),
         key: signer.public().to_string(),

@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::files::{entry_names, if_present, is_irregular, read_regular};
 use crate::layout::{FAR, HELD, TIER};
+use crate::segment::index::IndexRow;
 use crate::segment::listing::segments;
 use crate::segment::name::{Category, Segment};
 use crate::trust::head::chain_of_head;
 use crate::trust::open_list::OpenListFile;
+use crate::trust::open_segment::must_be_sealed;
 use crate::trust::seal::Seal;
 use crate::trust::sign::PublicKey;
 use crate::trust::unsigned_list::UnsignedListFile;
@@ -103,6 +105,29 @@ impl Provenance {
         let is_own = list.names(segment, self.next.get(&chain).copied().unwrap_or(0))
             || self.has_seal(dir, segment)?;
         Ok(if is_own { Origin::Own } else { Origin::Foreign })
+    }
+
+    /// Leaves out chunks of an open segment that are not sealed, though they must be. Whether there were any.
+    pub(crate) fn leave_out_plain(
+        &self,
+        dir: &Path,
+        segment: &Segment,
+        rows: &mut Vec<IndexRow>,
+    ) -> Result<bool, Error> {
+        let all = rows.len();
+        if must_be_sealed(self.seals_chunks_of(dir, segment)?, dir, segment, rows) {
+            rows.retain(|row| row.chunk.is_sealed());
+        }
+        Ok(rows.len() < all)
+    }
+
+    /// What the list of open segments says of the chunks of this one: whether they are sealed. None if the
+    /// list does not name it.
+    fn seals_chunks_of(&self, dir: &Path, segment: &Segment) -> Result<Option<bool>, Error> {
+        let Some((worker, _)) = segment.origin().filter(|_| dir == self.dir) else { return Ok(None) };
+        let list = OpenListFile::read(dir, worker, segment.category(), &self.signers)?;
+        let next = self.next.get(&(worker, segment.category())).copied().unwrap_or(0);
+        Ok(list.sealed().filter(|_| list.names(segment, next)))
     }
 
     fn has_seal(&self, dir: &Path, segment: &Segment) -> Result<bool, Error> {

@@ -32,15 +32,20 @@ pub(crate) fn quarantine(dir: &Path, segment: &Segment) -> Result<(), Error> {
     Ok(())
 }
 
-/// The intact chunks of a segment that was never closed and that were not sealed under a key of this spool;
-/// none if chunks are not sealed. A chunk whose key was lost with the writer, is damaged or is wrapped by
-/// another master key is not among them: nobody can read it.
+/// The intact chunks of a segment that was never closed and that its writer did not write: not sealed though
+/// all had to be, or not under a key of this spool. A chunk whose key was lost with the writer, is damaged or
+/// is wrapped by another master key is not among them: nobody can read it. `sealed` is what the list of open
+/// segments says of the chunks; if it says nothing, they had to be sealed if there is a master key.
 pub(crate) fn foreign_chunks(
     dir: &Path,
     segment: &Segment,
+    sealed: Option<bool>,
     master: Option<&MasterKey>,
 ) -> Result<Vec<u64>, Error> {
-    let Some(master) = master else { return Ok(Vec::new()) };
+    let must_be_sealed = sealed.unwrap_or(master.is_some());
+    if !must_be_sealed && master.is_none() {
+        return Ok(Vec::new());
+    }
     let path = segment.path(dir);
     let wrong = |error| Error::io(&path, "read", error);
     let file = open_regular(&path).map_err(wrong)?;
@@ -49,7 +54,12 @@ pub(crate) fn foreign_chunks(
     let keys = keys.map(Keys::open).transpose().map_err(wrong)?;
     let mut foreign = Vec::new();
     for row in scan_file(&file).map_err(wrong)?.rows {
-        if !is_authentic(&file, link, keys.as_ref(), &row, master).map_err(wrong)? {
+        let is_own = match (row.chunk.is_sealed(), master) {
+            (false, _) => !must_be_sealed,
+            (true, None) => true,
+            (true, Some(master)) => is_authentic(&file, link, keys.as_ref(), &row, master).map_err(wrong)?,
+        };
+        if !is_own {
             foreign.push(row.offset);
         }
     }
@@ -64,6 +74,7 @@ fn link_of_file(file: &File) -> io::Result<Option<Link>> {
     }
 }
 
+/// Whether a sealed chunk was sealed under a key of this spool, as far as its key can be had.
 fn is_authentic(
     file: &File,
     link: Link,
@@ -71,9 +82,6 @@ fn is_authentic(
     row: &IndexRow,
     master: &MasterKey,
 ) -> io::Result<bool> {
-    if !row.chunk.is_sealed() {
-        return Ok(false);
-    }
     let Some(keys) = keys else { return Ok(true) };
     let Some(found @ KeyRow::Key(_)) = keys.row(row.chunk.key)? else { return Ok(true) };
     match keys.unwrap(&found, std::slice::from_ref(master)).map_err(io::Error::other)? {

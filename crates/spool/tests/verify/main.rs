@@ -4,6 +4,7 @@ mod attacks;
 mod broken;
 mod bytes;
 mod keys;
+mod open;
 mod provenance;
 mod reading;
 

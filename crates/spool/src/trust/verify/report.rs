@@ -108,6 +108,17 @@ pub enum Fault {
         /// Number of chunks.
         chunks: u64,
     },
+    /// Chunks of an open segment that are not sealed, though its writer seals them all.
+    #[error(
+        "{} not sealed, first that at byte {offset}, though ringtap seals all chunks of the segment: \
+         somebody put them in", plain(*.chunks)
+    )]
+    Plain {
+        /// Of the first chunk.
+        offset: u64,
+        /// Number of chunks.
+        chunks: u64,
+    },
     /// A key was erased, and the log has no order to.
     #[error("key {0} was forgotten, and no order to is in the log")]
     Forgotten(u64),
@@ -189,6 +200,10 @@ fn keyless(chunks: u64) -> String {
     } else {
         format!("the keys of {chunks} chunks are not")
     }
+}
+
+fn plain(chunks: u64) -> String {
+    if chunks == 1 { "a chunk is".to_owned() } else { format!("{chunks} chunks are") }
 }
 
 fn end_of_chain(newest: Option<u64>) -> String {

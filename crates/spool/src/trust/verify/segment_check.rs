@@ -14,6 +14,7 @@ use crate::segment::name::Category;
 use crate::segment::scan::{Damage, Flaw, Scan, scan_bytes};
 use crate::trust::keys::{KeyRow, ROW, is_header, proof};
 use crate::trust::open_list::OpenListFile;
+use crate::trust::open_segment::must_be_sealed;
 use crate::trust::seal::{Seal, State};
 use crate::trust::sign::PublicKey;
 use crate::trust::verify::inventory::{KnownSegment, scanned};
@@ -130,16 +131,16 @@ impl Verifier<'_> {
         let Some(bytes) = &known.seal else { return self.unsealed(known, dir, before) };
         let Some((seal, line)) = Seal::parse(bytes) else {
             self.find(name, Fault::Seal);
-            return self.checksums(known, dir, true);
+            return self.checksums(known, dir, true).map(drop);
         };
         if !self.keys.iter().any(|key| line.is_by(key)) {
             let other = seal.public().filter(|key| line.is_by(key));
             self.find(name, other.map_or(Fault::Seal, Fault::Key));
-            return self.checksums(known, dir, true);
+            return self.checksums(known, dir, true).map(drop);
         }
         if seal.segment != name {
             self.find(name, Fault::Misplaced(seal.segment));
-            return self.checksums(known, dir, true);
+            return self.checksums(known, dir, true).map(drop);
         }
         self.sealed(known, dir, &seal)?;
         self.report.recovered += u64::from(seal.state == State::Recovered);
@@ -349,23 +350,36 @@ impl Verifier<'_> {
     fn unsealed(&mut self, known: &KnownSegment, dir: &Path, before: usize) -> Result<(), Error> {
         let segment = &known.segment;
         let chain = segment.origin().and_then(|(worker, _)| self.open.get(&(worker, segment.category())));
-        if chain.is_some_and(|(list, next)| list.names(segment, *next)) {
-            return self.checksums(known, dir, false);
+        if let Some((list, _)) = chain.filter(|(list, next)| list.names(segment, *next)) {
+            let chunks = self.checksums(known, dir, false)?;
+            self.plain(known, dir, list.sealed(), &chunks);
+            return Ok(());
         }
         // It may have been sealed since the files were listed.
         if self.signed && segment.seal_path(dir).exists() {
-            return self.checksums(known, dir, false);
+            return self.checksums(known, dir, false).map(drop);
         }
         let is_told = self.report.findings[before..].iter().any(|other| other.fault == Fault::Unsealed);
         if self.signed && !is_told && !self.unsigned.contains(segment.as_str()) {
             self.find(segment.as_str(), Fault::Unsealed);
         }
         self.report.unsigned += 1;
-        self.checksums(known, dir, known.indexed)
+        self.checksums(known, dir, known.indexed).map(drop)
     }
 
-    /// Checks the checksums of a segment that no seal proves. A segment that was not closed may end anywhere.
-    fn checksums(&mut self, known: &KnownSegment, dir: &Path, closed: bool) -> Result<(), Error> {
+    /// Chunks of an open segment that are not sealed, though they must be.
+    fn plain(&mut self, known: &KnownSegment, dir: &Path, listed: Option<bool>, chunks: &[IndexRow]) {
+        let plain = || chunks.iter().filter(|row| !row.chunk.is_sealed());
+        if let Some(offset) = plain().map(|row| row.offset).min()
+            && must_be_sealed(listed, dir, &known.segment, chunks)
+        {
+            self.find(known.segment.as_str(), Fault::Plain { offset, chunks: plain().count() as u64 });
+        }
+    }
+
+    /// Checks the checksums of a segment that no seal proves, and returns its chunks: those in its index, if
+    /// it is not read itself. A segment that was not closed may end anywhere.
+    fn checksums(&mut self, known: &KnownSegment, dir: &Path, closed: bool) -> Result<Vec<IndexRow>, Error> {
         let name = known.segment.as_str();
         let index = self.index_rows(known, dir)?;
         if index.is_none() && known.is_regular("idx") && known.segment.index_path(dir).exists() {
@@ -375,7 +389,7 @@ impl Verifier<'_> {
         if !closed && known.length == 0 {
             // The file is created before its first block is written.
             self.report.open.push((known.segment.clone(), 0));
-            return Ok(());
+            return Ok(Vec::new());
         }
         if !self.is_read(known) {
             let end = |row: &IndexRow| row.offset + u64::from(row.chunk.length);
@@ -383,7 +397,9 @@ impl Verifier<'_> {
             if needed > known.length {
                 self.find(name, Fault::Changed(Damage { offset: known.length, what: Flaw::Cut }));
             }
-            return self.keyless(known, dir, index.as_deref().unwrap_or_default());
+            let rows = index.unwrap_or_default();
+            self.keyless(known, dir, &rows)?;
+            return Ok(rows);
         }
         let Scan { rows, erased, spoiled, damages, .. } =
             known.with(dir, self.options.far.as_deref(), scan_bytes)?;
@@ -414,6 +430,6 @@ impl Verifier<'_> {
                 self.find(name, Fault::OtherIndex);
             }
         }
-        Ok(())
+        Ok(rows)
     }
 }
