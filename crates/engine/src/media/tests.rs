@@ -510,6 +510,25 @@ mod rtcp {
         assert_eq!((back.rtcp_reports, back.rtcp_sent_packets), (None, None));
     }
 
+    /// By G.107 worked by hand: PCMU in packets of 20 ms, 400 ms to the receiver (half the round trip) and 5 ms
+    /// in the adaptive buffer. Without a round trip there is no conversational quality.
+    #[test]
+    fn a_round_trip_gives_the_conversational_quality() {
+        let mut tap = talk();
+        tap.udp(3000, CALLER_RTCP, CALLEE_RTCP, &sender_report(1, (0x1111_2222, 0x3333_4444), 50, 8000));
+        let report = receiver_report(2, block(1, 0, 0, 0, 0x2222_3333, 0x8000));
+        tap.udp(4300, CALLEE_RTCP, CALLER_RTCP, &report);
+        let (_, streams) = tap.call();
+        let (there, back) = (&streams[0], &streams[1]);
+        assert_eq!((there.rtt_ms, back.mos_cq), (Some(800.0), None));
+        let x = (425.0_f64 / 100.0).log2();
+        let root = |value: f64| (1.0 + value.powi(6)).powf(1.0 / 6.0);
+        let r: f64 = 93.2 - 25.0 * (root(x) - 3.0 * root(x / 3.0) + 2.0);
+        let mos = 1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6;
+        let (cq, lq) = (there.mos_cq.unwrap(), there.mos.unwrap());
+        assert!((cq - mos).abs() < 0.005 && lq > 4.4, "{cq} after delay, {mos} by hand; {lq}");
+    }
+
     #[test]
     fn the_jitter_of_several_reports_is_their_mean_and_their_largest() {
         let mut tap = talk();
