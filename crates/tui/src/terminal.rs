@@ -25,9 +25,9 @@ const EVENTS: usize = 64;
 pub fn run(shared: &Shared, colour: bool, interrupted: fn() -> bool) -> anyhow::Result<()> {
     // Restores the terminal also where the program panics.
     let mut terminal = ratatui::try_init().context("cannot draw on this terminal")?;
-    capture_mouse(true);
+    let mouse = MouseCapture::begin();
     let result = show(&mut terminal, shared, colour, interrupted);
-    capture_mouse(false);
+    drop(mouse);
     ratatui::restore();
     result
 }
@@ -88,6 +88,22 @@ fn show(
         }
     }
     Ok(())
+}
+
+/// As long as it lives, or until the program panics, the terminal reports its mouse.
+struct MouseCapture;
+
+impl MouseCapture {
+    fn begin() -> Self {
+        capture_mouse(true);
+        Self
+    }
+}
+
+impl Drop for MouseCapture {
+    fn drop(&mut self) {
+        capture_mouse(false);
+    }
 }
 
 /// Asks for clicks and the wheel, or leaves them to the terminal. A terminal without a mouse ignores it.
