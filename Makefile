@@ -14,7 +14,7 @@ MOTO := $(TARGET)/moto
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: help demo test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -76,7 +76,7 @@ release: packages-build
 # Ends with the tests that were skipped, whatever became of the others.
 test: packages-test lint deny sbom
 	@rm -f $(SKIPPED)
-	RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory instructions; \
+	RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory released instructions; \
 	status=$$?; tools/skipped $(SKIPPED); exit $$status
 
 # By the profile of the tests, so that C libraries are compiled once.
@@ -96,6 +96,10 @@ bless:
 bench: packages-bench release
 	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool --example live --example speed --example measure
 	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples $(BENCH)
+
+# Whether the records are right as the program is built to be installed, too.
+released: packages-test
+	$(CARGO) test --release --locked -p ringtap-cases --test golden
 
 instructions: packages-test
 	$(CARGO) bench --locked -p ringtap-bench --bench instructions

@@ -89,6 +89,7 @@ def first_ladder(root, package):
     ladder = root(f"ringtap call '{call_id}' {DEMO}")
     seconds = time.monotonic() - start
     check("INVITE" in ladder and "200 OK" in ladder, f"no ladder:\n{ladder}")
+    check(re.search(r"Assumed +G\.107", ladder), f"nothing is said of what a MOS assumes:\n{ladder}")
     check(seconds < MOST_SECONDS, f"{seconds:.0f} s until the first ladder")
     return seconds
 

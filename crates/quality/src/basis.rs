@@ -53,9 +53,10 @@ impl FromStr for MosBasis {
 
 impl MosBasis {
     /// The same as [`fmt::Display`] gives, formatted once for all records.
-    pub fn text(&self) -> &'static str {
+    pub fn text(&self) -> String {
         let same = |(profile, _): &&(&CodecProfile, [String; 2])| std::ptr::eq(*profile, self.profile);
-        TEXTS.iter().find(same).map_or("", |(_, texts)| &texts[usize::from(self.encrypted)])
+        let known = TEXTS.iter().find(same);
+        known.map_or_else(|| self.to_string(), |(_, texts)| texts[usize::from(self.encrypted)].clone())
     }
 
     /// The same in words, one assumption each.

@@ -195,7 +195,7 @@ impl EndedStream {
             rtcp_cname: far.cname,
             mos: rating.adaptive500,
             r_factor: rating.r,
-            mos_basis: rating.basis.map(|basis| basis.text().to_owned()),
+            mos_basis: rating.basis.map(|basis| basis.text()),
             mos_cq: rating.cq,
             mos_fixed50: rating.fixed50,
             mos_fixed200: rating.fixed200,

@@ -98,7 +98,8 @@ const fn opus(
     row(("opus", clocks, kbps), model, (ie, bpl), (20.0, 6.5), (Basis::StandIn, from))
 }
 
-pub(super) const PROFILES: &[CodecProfile] = &[
+// Statics: a constant has no address of its own, and profiles are told apart by theirs.
+pub(super) static PROFILES: &[CodecProfile] = &[
     // The 3.75 ms that G.711 appendix I adds are not counted: not every receiver conceals by that method.
     by_receiver(nb(("PCMU", 64.0), (0.0, 25.1), (0.125, 0.0), (Basis::Published, I3))),
     by_receiver(nb(("PCMA", 64.0), (0.0, 25.1), (0.125, 0.0), (Basis::Published, I3))),
@@ -162,7 +163,7 @@ pub(super) const PROFILES: &[CodecProfile] = &[
 ];
 
 /// The rows of [`Concealment::Receiver`] once more, for receivers that do not conceal.
-pub(super) const UNCONCEALED: &[CodecProfile] = &[
+pub(super) static UNCONCEALED: &[CodecProfile] = &[
     unconcealed((4.3, I3), nb(("PCMU", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3))),
     unconcealed((4.3, I3), nb(("PCMA", 64.0), (0.0, 4.3), (0.125, 0.0), (Basis::Published, I3))),
     unconcealed((4.3, L16_NONE), l16((KHZ_8, 128.0), Model::Narrowband, 0.125, L16_NB)),
