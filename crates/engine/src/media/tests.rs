@@ -510,8 +510,8 @@ mod rtcp {
         assert_eq!((back.rtcp_reports, back.rtcp_sent_packets), (None, None));
     }
 
-    /// By G.107 worked by hand: PCMU in packets of 20 ms, 400 ms to the receiver (half the round trip) and 5 ms
-    /// in the adaptive buffer. Without a round trip there is no conversational quality.
+    /// By G.107 worked by hand: PCMU in packets of 20 ms, 400 ms to the receiver (half the round trip) and
+    /// 5 ms in the adaptive buffer. Without a round trip there is no conversational quality.
     #[test]
     fn a_round_trip_gives_the_conversational_quality() {
         let mut tap = talk();
