@@ -44,7 +44,7 @@ impl Histogram {
 
     /// Upper bound and count of each bucket, the last without an upper bound.
     pub(crate) fn buckets(&self) -> Vec<(f64, u64)> {
-        self.bounds.iter().copied().chain([f64::MAX]).zip(self.counts).collect()
+        self.bounds.iter().copied().chain([f64::INFINITY]).zip(self.counts).collect()
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
         let mut histogram = Histogram::new(LOSS_RATIO);
         [0.0, 0.001, 0.0011, 0.9].into_iter().for_each(|value| histogram.add(value));
         let full: Vec<_> = histogram.buckets().into_iter().filter(|(_, count)| *count > 0).collect();
-        assert_eq!(full, [(0.0, 1), (0.001, 1), (0.002, 1), (f64::MAX, 1)]);
+        assert_eq!(full, [(0.0, 1), (0.001, 1), (0.002, 1), (f64::INFINITY, 1)]);
         assert_eq!(histogram.buckets().len(), LOSS_RATIO.len() + 1);
     }
 

@@ -57,6 +57,30 @@ fn every_counter_is_served() {
     assert_eq!(shared_status.external_drops(), 19);
 }
 
+/// Each histogram has a bucket without an upper bound, in which everything is: without one, Prometheus gives
+/// no quantile.
+#[test]
+fn the_last_bucket_of_a_histogram_has_everything() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_store, shared_status) = shared_status(dir.path());
+    let mut report = WorkerReport::default();
+    report.outcomes.add_call(&ringtap_testing::samples::call());
+    report.outcomes.add_stream(&ringtap_testing::samples::stream());
+    shared_status.report(0, report);
+    let page = page(&shared_status);
+    let count = |line: String| -> u64 {
+        let found = page.lines().find_map(|served| served.strip_prefix(&line));
+        found.unwrap_or_else(|| panic!("{line} is not in\n{page}")).trim().parse().unwrap()
+    };
+    for name in ["post_dial_delay_seconds", "stream_mos", "stream_loss_ratio", "stream_jitter_seconds"] {
+        for worker in 0..2 {
+            let all = count(format!("ringtap_{name}_bucket{{le=\"+Inf\",worker=\"{worker}\"}}"));
+            assert_eq!(all, count(format!("ringtap_{name}_count{{worker=\"{worker}\"}}")), "{name}");
+            assert_eq!(all, u64::from(worker == 0), "{name}");
+        }
+    }
+}
+
 /// Each name is valid, unique, has a help text and is in the manual.
 #[test]
 fn names_and_the_manual() {
