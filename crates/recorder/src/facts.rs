@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ringtap_model::{Call, Endpoint};
 use ringtap_spool::rules::CallFacts;
-use ringtap_wire::sdp::Sdp;
+use ringtap_wire::sdp::{Media, Sdp};
 use ringtap_wire::sip::{Header, KeyReport, Message, Method, NameAddr, key_code, key_report, params};
 
 use crate::policy::{LegKey, RecordingPolicy};
@@ -17,6 +17,9 @@ pub(crate) struct GatheredFacts {
     trunk: Vec<IpAddr>,
     addresses: Vec<IpAddr>,
     codecs: Vec<String>,
+    /// Names of the offer's dynamic payload types, for an answer that lists them alone (RFC 3264 section 6.1
+    /// wants the names there too): number of the media description, payload type, name.
+    offered: Vec<(usize, u8, String)>,
     key: Option<u64>,
     /// The INVITE had a description: the next one is the answer.
     is_offered: bool,
@@ -66,18 +69,45 @@ impl GatheredFacts {
             _ => return,
         };
         self.is_offered |= is_offer;
-        for media in sdp.media().take(MOST).filter(|media| media.port != 0) {
+        if is_offer {
+            self.offered.clear();
+        }
+        for (index, media) in sdp.media().take(MOST).enumerate().filter(|(_, media)| media.port != 0) {
+            if is_offer {
+                self.add_offered(index, &media);
+            }
             if let Some(address) = media.connection().filter(|address| !address.is_unspecified()) {
                 add(&mut self.addresses, address);
             }
             let first = media.payload_types().find_map(|payload_type| {
-                media.codec(payload_type).filter(|codec| !codec.is("telephone-event") && !codec.is("CN"))
+                let own = media.codec(payload_type).map(|codec| String::from_utf8_lossy(codec.name));
+                let name = own.or_else(|| Some(self.offered_name(index, payload_type)?.into()))?;
+                let is_sound =
+                    !["telephone-event", "CN"].iter().any(|other| name.eq_ignore_ascii_case(other));
+                is_sound.then(|| name.into_owned())
             });
             // An offer in a response is the best source before its ACK.
             if let Some(codec) = first.filter(|_| !is_offer || message.code().is_some()) {
-                add(&mut self.codecs, String::from_utf8_lossy(codec.name).into_owned());
+                add(&mut self.codecs, codec);
             }
         }
+    }
+
+    fn add_offered(&mut self, index: usize, media: &Media<'_>) {
+        for (payload_type, codec) in media.rtpmaps() {
+            if self.offered.len() == MOST {
+                return;
+            }
+            if payload_type >= 96 && codec.name.len() <= MAX_NAME {
+                let name = String::from_utf8_lossy(codec.name).into_owned();
+                self.offered.push((index, payload_type, name));
+            }
+        }
+    }
+
+    fn offered_name(&self, index: usize, payload_type: u8) -> Option<&str> {
+        let found = self.offered.iter().find(|(of, number, _)| (*of, *number) == (index, payload_type));
+        found.map(|(.., name)| name.as_str())
     }
 
     /// Calls `ask` with the facts.
@@ -200,6 +230,8 @@ fn add<T: PartialEq>(list: &mut Vec<T>, item: T) {
 const DIGITS: [&[u8]; 4] = [b"dtmf", b"digits", b"kpml-response", b"telephone-event"];
 /// Most entries of each fact, and most media read of a description.
 const MOST: usize = 16;
+/// Longest name of a codec that is kept.
+const MAX_NAME: usize = 32;
 
 #[cfg(test)]
 mod tests {
@@ -290,6 +322,26 @@ mod tests {
         let mut late = GatheredFacts::default();
         late.see(&answer, [here, here], 0, &policy);
         assert_eq!(late.codecs, ["G729"]);
+    }
+
+    /// RFC 3264 section 6.1 wants them in the answer too.
+    #[test]
+    fn payload_types_that_only_the_offer_names_are_its_codecs() {
+        let here = Endpoint::new([192, 0, 2, 1].into(), 5060);
+        let policy = policy(&[]);
+        let offer = "m=audio 0 RTP/AVP 98\r\na=rtpmap:98 G726-32/8000\r\n\
+                     m=audio 4000 RTP/AVP 8 97 98 101\r\n\
+                     a=rtpmap:97 speex/8000\r\na=rtpmap:98 iLBC/8000\r\n\
+                     a=rtpmap:101 telephone-event/8000\r\n";
+        let invite = described("INVITE sip:b@x SIP/2.0\r\n", offer);
+        for (list, expected) in [("98 8", "iLBC"), ("101 97", "speex"), ("101 8", "PCMA"), ("96 8", "PCMA")] {
+            let sdp = format!("m=audio 0 RTP/AVP 98\r\nm=audio 4002 RTP/AVP {list}\r\n");
+            let answer = described("SIP/2.0 200 OK\r\n", &sdp);
+            let mut facts = GatheredFacts::default();
+            facts.see(&Message::parse(&invite).unwrap(), [here, here], 0, &policy);
+            facts.see(&Message::parse(&answer).unwrap(), [here, here], 0, &policy);
+            assert_eq!(facts.codecs, [expected], "{list}");
+        }
     }
 
     #[test]

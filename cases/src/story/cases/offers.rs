@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::story::rtp::Rtp;
+use crate::story::rtp::{Rtp, event};
 use crate::story::sip::{Dialog, alice_media, bob_media, end, sdp, sdp_of};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms, secs};
@@ -18,6 +18,7 @@ pub(super) fn all() -> Vec<Story> {
         early_media_of_two_forks(),
         offer_in_200(),
         malformed_rtpmap(),
+        answer_without_rtpmap(),
     ]
 }
 
@@ -234,4 +235,31 @@ pub(super) fn malformed_rtpmap() -> Story {
     Story::new("malformed-rtpmap", wire)
         .calls([json!({ "state": "completed" })])
         .streams([stream(0xa0, "PCMU"), stream(0xb8, "PCMA")])
+}
+
+/// The answer lists dynamic payload types without their a=rtpmap lines, which it should have (RFC 3264
+/// section 6.1): they are those of the offer. Bob is behind NAT, so no address tells whose media his are.
+pub(super) fn answer_without_rtpmap() -> Story {
+    let mut wire = Wire::new();
+    let dialog = Dialog::new("unnamed@example.com");
+    let maps = &["rtpmap:98 iLBC/8000", "rtpmap:101 telephone-event/8000"][..];
+    let answer = sdp(bob_media(), "98 101", &[]);
+    dialog.set_up(&mut wire, ms(0), &sdp(alice_media(), "0 98 101", maps), &answer);
+    Rtp::new(alice_media(), bob_media(), 0xa0).codec(98, 160, 38).run(&mut wire, ms(1100), 50);
+    let mut voice = Rtp::new(end("198.51.100.20:61234"), alice_media(), 0xb8).codec(98, 160, 38);
+    voice.run(&mut wire, ms(1110), 40);
+    for duration in [160, 320, 480] {
+        let packet = voice.packet_of(101, &event(5, duration == 480, duration));
+        wire.udp(ms(1910) + ms(u64::from(duration) / 8), voice.src, voice.dst, &packet);
+        voice.sequence += 1;
+    }
+    dialog.hang_up(&mut wire, ms(3000));
+    let stream = |ssrc: u32, packets: u32| {
+        json!({ "ssrc": ssrc, "codec": "iLBC", "clock_hz": 8000, "packets": packets, "lost": 0,
+            "payload_type": 98 })
+    };
+    Story::new("answer-without-rtpmap", wire)
+        .calls([json!({ "state": "completed",
+            "dtmf": [{ "digit": "5", "source": "rfc4733", "time_us": at_us(1930) }] })])
+        .streams([stream(0xa0, 50), stream(0xb8, 43)])
 }
