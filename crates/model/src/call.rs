@@ -168,7 +168,7 @@ record! {
         /// Post-dial delay: first INVITE to first 18x (or 2xx where there is none).
         #[unit = Milliseconds]
         pub pdd_ms: Option<f64>,
-        /// From answer to end.
+        /// From answer to end; null where the clock was set back in between.
         #[unit = Milliseconds]
         pub duration_ms: Option<f64>,
         /// SIP messages seen, without copies that the mirror port made.

@@ -506,7 +506,10 @@ impl CallEntry {
             CallState::Timeout => Some(Party::Network),
             _ => None,
         };
-        let span = |from: Option<Nanos>, to: Option<Nanos>| Some(round(to?.since(from?).millis_f64()));
+        let span = |from: Option<Nanos>, to: Option<Nanos>| {
+            let is_known = from?.since(to?) < CLOCK_BACK;
+            is_known.then_some(round(to?.since(from?).millis_f64()))
+        };
         let owned = |text: Option<Box<str>>| text.map(String::from);
         let [caller_agent, callee_agent] = parties.agents;
         let mut call = Call {
@@ -559,6 +562,10 @@ impl CallEntry {
         call
     }
 }
+
+/// Frames of several queues are a little out of order; by more than this, the clock was set back, and nobody
+/// knows what passed.
+const CLOCK_BACK: Nanos = Nanos::from_secs(10);
 
 fn is_invite(message: &Message<'_>) -> bool {
     matches!(message.start(), StartLine::Request { method: Method::Invite, .. })

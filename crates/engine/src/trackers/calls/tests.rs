@@ -2,7 +2,7 @@
 
 mod silence;
 
-use ringtap_model::{Call, CallState, Party, RttSource};
+use ringtap_model::{Call, CallState, NoteCode, Party, RttSource};
 
 use crate::sink::CallPhase;
 use crate::testing::{CALLEE, CALLEE_RTP, CALLER, CALLER_RTP, Sip, Tap, at, request, response};
@@ -75,6 +75,19 @@ fn a_bye_completes_an_answered_call_and_its_sender_released_it() {
         assert_eq!((call.state, call.released_by), (CallState::Completed, Some(party)));
         assert_eq!((call.end, call.duration_ms), (Some(at(61_000)), Some(60_000.0)));
         assert_eq!((call.final_code, call.final_reason.as_deref()), (200, Some("OK")));
+    }
+}
+
+#[test]
+fn what_passes_while_the_clock_is_set_back_is_unknown() {
+    for (bye, duration) in [(99_990, Some(0.0)), (70_000, None)] {
+        let mut tap = Tap::new();
+        tap.caller(99_000, invite());
+        tap.callee(100_000, answer());
+        tap.caller(bye, request("BYE", 2));
+        let call = tap.call().0;
+        assert_eq!((call.state, call.end, call.duration_ms), (CallState::Completed, Some(at(bye)), duration));
+        assert_eq!(call.notes.iter().any(|note| note.code == NoteCode::ShortCall), duration.is_some());
     }
 }
 
