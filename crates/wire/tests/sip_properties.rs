@@ -142,6 +142,7 @@ fn read_stream(stream: &[u8], pieces: &[usize]) -> Vec<Vec<u8>> {
                 Framing::Incomplete => break,
                 Framing::Skip(n) => drop(buffer.drain(..n)),
                 Framing::Message(n) => found.push(buffer.drain(..n).collect()),
+                Framing::Long(_) => return found,
             }
         }
         if at == stream.len() {
@@ -164,6 +165,7 @@ fn read_stream_once(stream: &[u8], pieces: &[usize]) -> Vec<Vec<u8>> {
                 Framing::Incomplete => break,
                 Framing::Skip(n) => drop(buffer.drain(..n)),
                 Framing::Message(n) => found.push(buffer.drain(..n).collect()),
+                Framing::Long(_) => return found,
             }
         }
         if at == stream.len() {
@@ -256,6 +258,10 @@ proptest! {
             match framing(rest) {
                 Framing::Incomplete => {
                     prop_assert!(rest.len() < MAX_MESSAGE);
+                    break;
+                }
+                Framing::Long(n) => {
+                    prop_assert!(n > MAX_MESSAGE);
                     break;
                 }
                 Framing::Skip(n) | Framing::Message(n) => {

@@ -2,7 +2,7 @@
 
 use ringtap_anonymise::{Key, Mask};
 use ringtap_wire::sip::{
-    Framing, MAX_MESSAGE, Message, NameAddr, Uri, Via, framing, params, sniff, unfolded,
+    Framing, MAX_LONG, MAX_MESSAGE, Message, NameAddr, Uri, Via, framing, params, sniff, unfolded,
 };
 
 /// Parses the bytes as a SIP datagram, and calls every accessor of the message.
@@ -115,6 +115,10 @@ fn messages(stream: &[u8], segment: usize) -> Vec<&[u8]> {
                     found.push(&buffer[..len]);
                     let _ = Message::parse(&buffer[..len]);
                     len
+                }
+                Framing::Long(len) => {
+                    assert!((MAX_MESSAGE + 1..=MAX_LONG).contains(&len), "its length is believed");
+                    len.min(buffer.len())
                 }
                 Framing::Skip(len) => len,
             };

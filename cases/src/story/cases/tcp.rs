@@ -20,6 +20,7 @@ pub(super) fn all() -> Vec<Story> {
         over_sctp(),
         begins_in_a_message(),
         turn(),
+        long_message(),
     ]
 }
 
@@ -145,6 +146,29 @@ pub(super) fn out_of_order_and_overlap() -> Story {
     }
     connection.close(&mut wire, ms(3200));
     told("tcp-out-of-order-and-overlap", wire, "disorder-tcp@example.com", "tcp")
+}
+
+/// The INVITE has more than 64 KiB: a description, and a text with another INVITE in it, which is none.
+pub(super) fn long_message() -> Story {
+    let mut wire = Wire::new();
+    let (dialog, mut messages) = conversation("long@example.com", "TCP");
+    let offer = sdp(alice_media(), "0", &[]);
+    let text = "a line of the history of this call\r\n".repeat(2_000);
+    let inner =
+        String::from_utf8_lossy(&Dialog::new("inner@example.com").open("INVITE", 1).bytes()).into_owned();
+    let body = format!(
+        "--edge\r\nContent-Type: application/sdp\r\n\r\n{offer}\r\n--edge\r\nContent-Type: \
+         text/plain\r\n\r\n{text}{inner}\r\n--edge--\r\n"
+    );
+    messages[0].2 = dialog.open("INVITE", 1).body("multipart/mixed;boundary=edge", body).bytes();
+    let mut connection = Connection::open(&mut wire, ms(0), dialog.caller.end, dialog.callee.end);
+    for (at, side, bytes) in messages {
+        connection.send(&mut wire, ms(at), side, &bytes, &[1400]);
+    }
+    connection.close(&mut wire, ms(3200));
+    Rtp::new(bob_media(), alice_media(), 7).run(&mut wire, ms(1200), 20);
+    told("tcp-long-message", wire, "long@example.com", "tcp")
+        .streams([json!({ "call_id": "long@example.com", "direction": "callee_to_caller", "packets": 20 })])
 }
 
 /// 180 and 200 in one segment, ACK and BYE in another, keep-alives (RFC 5626 section 3.5.1) before and

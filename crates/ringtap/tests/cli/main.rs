@@ -26,6 +26,7 @@ mod codecs;
 mod complaints;
 mod doctor;
 mod flood;
+mod formats;
 mod found;
 mod hostile_files;
 mod installed;

@@ -15,6 +15,9 @@ pub enum Framing {
     Incomplete,
     /// A message of that length, for [`Message::parse`](super::Message::parse).
     Message(usize),
+    /// A message of that length, which is more than [`MAX_MESSAGE`] and may be more than the bytes: they hold
+    /// its header section. Call again after all of it.
+    Long(usize),
     /// That many bytes are not part of a message: keep-alives, or the rest of a message whose beginning was
     /// not captured.
     Skip(usize),
@@ -22,13 +25,13 @@ pub enum Framing {
 
 /// Splits the bytes of one direction of a stream into messages. Call it again after the returned length until
 /// it returns [`Framing::Incomplete`]; it never does so for [`MAX_MESSAGE`] bytes or more, and never returns
-/// a length of 0.
+/// a length of 0. A long message begins with a whole header section, and its body is not waited for.
 ///
 /// A stream that began before the capture is read from its next start line on. A message without
 /// Content-Length has no body (RFC 3261 section 20.14). If Content-Length is invalid, the body is skipped up
 /// to the next start line; if several values differ, the smallest counts, since a larger one could swallow
-/// the next message. Of a message longer than [`MAX_MESSAGE`], start line and headers are returned and the
-/// body is skipped.
+/// the next message. Of a message that claims more than [`MAX_LONG`], start line and headers are
+/// returned and the body is skipped.
 pub fn framing(buffer: &[u8]) -> Framing {
     framing_again(buffer, &mut FramingProgress::default())
 }
@@ -106,6 +109,8 @@ fn from_start(buffer: &[u8], stage: &mut Stage) -> Framing {
 
 /// The longest message that [`framing`] buffers.
 pub const MAX_MESSAGE: usize = 64 * 1024;
+/// The longest message whose Content-Length is believed.
+pub const MAX_LONG: usize = 1024 * 1024;
 
 /// Number of leading keep-alive and padding bytes.
 fn idle(bytes: &[u8]) -> usize {
@@ -184,7 +189,7 @@ fn message(buffer: &[u8], seen: usize, stage: &mut Stage) -> Framing {
             };
             let need = head.saturating_add(content_length(&buffer[..head]).least.unwrap_or(0));
             if need > MAX_MESSAGE {
-                return Framing::Message(head);
+                return if need > MAX_LONG { Framing::Message(head) } else { Framing::Long(need) };
             }
             need
         }
@@ -260,7 +265,7 @@ mod tests {
         let mut messages = Vec::new();
         loop {
             match framing(bytes) {
-                Framing::Incomplete => return messages,
+                Framing::Incomplete | Framing::Long(_) => return messages,
                 Framing::Skip(n) => bytes = &bytes[n..],
                 Framing::Message(n) => {
                     messages.push(&bytes[..n]);
@@ -290,7 +295,7 @@ mod tests {
             for end in 1..=line.len() {
                 while at < end {
                     match framing(&line[at..end]) {
-                        Framing::Incomplete => break,
+                        Framing::Incomplete | Framing::Long(_) => break,
                         Framing::Skip(n) => at += n,
                         Framing::Message(n) => {
                             found.push(&line[at..at + n]);
@@ -356,6 +361,24 @@ mod tests {
         assert_eq!(framing(&endless), Framing::Skip(MAX_MESSAGE));
         let text = vec![b'x'; MAX_START_LINE + 1];
         assert_eq!(framing(&text), Framing::Skip(text.len()));
+    }
+
+    #[test]
+    fn a_length_is_believed_up_to_a_limit() {
+        let head = |length: usize| format!("BYE sip:a@b SIP/2.0\r\nl: {length}\r\n\r\nbody").into_bytes();
+        let of = |length: usize| head(length).len() - 4 + length;
+        let fits = MAX_MESSAGE - of(10_000) + 10_000;
+        assert_eq!(framing(&head(fits)), Framing::Incomplete);
+        assert_eq!(framing(&head(fits + 1)), Framing::Long(MAX_MESSAGE + 1));
+        let most = MAX_LONG - of(1_000_000) + 1_000_000;
+        assert_eq!(framing(&head(most)), Framing::Long(MAX_LONG));
+        assert_eq!(framing(&head(most + 1)), Framing::Message(of(most) - most));
+        // Cut anywhere, as well as at once.
+        let mut progress = FramingProgress::default();
+        for end in 1..of(most) - most {
+            assert_eq!(framing_again(&head(most)[..end], &mut progress), Framing::Incomplete);
+        }
+        assert_eq!(framing_again(&head(most), &mut progress), Framing::Long(MAX_LONG));
     }
 
     #[test]

@@ -46,7 +46,7 @@ mod via;
 
 pub use body::BodyPart;
 pub use error::ParseError;
-pub use framing::{Framing, FramingProgress, MAX_MESSAGE, framing, framing_again};
+pub use framing::{Framing, FramingProgress, MAX_LONG, MAX_MESSAGE, framing, framing_again};
 pub use header::Header;
 pub use keys::{KeyReport, key_code, key_report};
 pub use message::{HeaderField, Message};

@@ -5,6 +5,7 @@ use ringtap_wire::sip::FramingProgress;
 use ringtap_wire::websocket;
 
 use super::framing::{Delivery, Output, TurnStream, carries_turn, consume_sip, is_upgrade};
+use super::long::{LongMessage, MAX_FRONT};
 
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
@@ -33,6 +34,8 @@ pub(super) struct HalfConnection {
     /// How far `buffer` was read: as SIP, and as the head of an upgrade.
     progress: FramingProgress,
     upgrade_seen: usize,
+    /// `buffer` is the front of a long message.
+    long: Option<LongMessage>,
     /// Segments behind a hole.
     held: Vec<Segment>,
     held_bytes: usize,
@@ -72,6 +75,7 @@ impl HalfConnection {
             last_frame: 0,
             progress: FramingProgress::default(),
             upgrade_seen: 0,
+            long: None,
             held: Vec::new(),
             held_bytes: 0,
             hole_since: now,
@@ -97,6 +101,7 @@ impl HalfConnection {
 
     /// Throws away what is not yet a whole message.
     fn clear_buffer(&mut self) {
+        self.long = None;
         self.drop_front(self.buffer.len());
         if let Some(turn) = &mut self.turn {
             turn.lose();
@@ -126,6 +131,7 @@ impl HalfConnection {
         } else if ahead as usize > output.max {
             // Not this connection any more, or one whose bytes the capture lost: begin again here.
             output.counts.holes += 1;
+            self.end_long(output);
             self.restart(seq);
             self.in_order(seq, data, len, frames, output);
         } else {
@@ -177,11 +183,60 @@ impl HalfConnection {
                 return;
             };
             output.counts.holes += 1;
-            self.clear_buffer();
-            self.message = Vec::new();
+            self.lose(nearest.wrapping_sub(next), output);
             self.next = Some(nearest);
             self.drain(true, output);
         }
+    }
+
+    /// That many bytes in order will not come any more.
+    fn lose<D: FnMut(Delivery<'_>)>(&mut self, count: u32, output: &mut Output<'_, D>) {
+        if self.long.as_mut().is_some_and(|long| long.lose(count as usize)) {
+            return;
+        }
+        self.end_long(output);
+        self.clear_buffer();
+        self.message = Vec::new();
+    }
+
+    /// Hands on what there is of a long message.
+    #[cold]
+    pub(super) fn end_long<D: FnMut(Delivery<'_>)>(&mut self, output: &mut Output<'_, D>) {
+        if self.long.take().is_some() && !self.buffer.is_empty() {
+            (output.deliver)(Delivery {
+                bytes: &self.buffer,
+                is_turn: false,
+                transport: Transport::Tcp,
+                time: output.time,
+                frames: &self.frames,
+            });
+            self.clear_buffer();
+        }
+    }
+
+    /// A message of `len` bytes begins the buffer, of which `there` are there.
+    #[cold]
+    fn begin_long(&mut self, len: usize, there: usize) {
+        self.long = Some(LongMessage::new(len.saturating_sub(there)));
+        self.buffer.truncate(MAX_FRONT);
+    }
+
+    /// Takes bytes of a long message, and returns those behind it.
+    #[cold]
+    fn take_long<'a, D: FnMut(Delivery<'_>)>(
+        &mut self,
+        bytes: &'a [u8],
+        frames: &[u64],
+        output: &mut Output<'_, D>,
+    ) -> &'a [u8] {
+        let Some(long) = &mut self.long else { return bytes };
+        let rest = long.take(bytes, &mut self.buffer);
+        let is_whole = long.is_whole();
+        self.add_frames(frames);
+        if is_whole {
+            self.end_long(output);
+        }
+        rest
     }
 
     /// Takes a segment that begins at or before the next byte.
@@ -199,18 +254,31 @@ impl HalfConnection {
             return;
         }
         self.next = Some(seq.wrapping_add(len));
-        let fresh = data.get(old as usize..).unwrap_or_default();
-        if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !self.carries_turn(fresh) {
-            // Whole messages in one segment, the usual case: nothing is copied.
-            let used = consume_sip(fresh, frames, &mut self.progress, output);
-            self.append(&fresh[used..], frames, output);
-        } else {
-            self.append(fresh, frames, output);
-            self.consume(output);
+        let mut fresh = data.get(old as usize..).unwrap_or_default();
+        if self.long.is_some() {
+            fresh = self.take_long(fresh, frames, output);
+        }
+        if self.long.is_none() {
+            self.read(fresh, frames, output);
         }
         if data.len() < len as usize {
             // The rest was on the wire, but not in the capture.
-            self.clear_buffer();
+            self.lose(len - old.max(data.len() as u32), output);
+        }
+    }
+
+    /// Hands on each message that these bytes complete.
+    fn read<D: FnMut(Delivery<'_>)>(&mut self, fresh: &[u8], frames: &[u64], output: &mut Output<'_, D>) {
+        if self.buffer.is_empty() && !self.is_special() && !is_upgrade(fresh) && !self.carries_turn(fresh) {
+            // Whole messages in one segment, the usual case: nothing is copied.
+            let (used, long) = consume_sip(fresh, frames, &mut self.progress, output);
+            self.append(&fresh[used..], frames, output);
+            if let Some(len) = long {
+                self.begin_long(len, fresh.len() - used);
+            }
+        } else {
+            self.append(fresh, frames, output);
+            self.consume(output);
         }
     }
 
@@ -223,6 +291,10 @@ impl HalfConnection {
             self.clear_buffer();
         }
         self.buffer.extend_from_slice(bytes);
+        self.add_frames(frames);
+    }
+
+    fn add_frames(&mut self, frames: &[u64]) {
         for &frame in frames {
             let place = self.frames.partition_point(|other| *other < frame);
             if self.frames.get(place) != Some(&frame) {
@@ -251,14 +323,20 @@ impl HalfConnection {
             }
         }
         let ports = self.ports();
+        let mut long = None;
         let used = if let Some(turn) = &mut self.turn {
             turn.consume(&self.buffer, (ports, &self.frames), output)
         } else if self.websocket {
             self.consume_websocket(output)
         } else {
-            consume_sip(&self.buffer, &self.frames, &mut self.progress, output)
+            let (used, begun) = consume_sip(&self.buffer, &self.frames, &mut self.progress, output);
+            long = begun;
+            used
         };
         self.drop_front(used);
+        if let Some(len) = long {
+            self.begin_long(len, self.buffer.len());
+        }
     }
 
     fn ports(&self) -> (u16, u16) {

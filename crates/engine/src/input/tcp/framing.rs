@@ -5,6 +5,7 @@ use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::stun::{self, TurnFraming, TurnHint};
 use ringtap_wire::{sip, websocket};
 
+use super::long::MAX_FRONT;
 use crate::context::Hop;
 
 /// RFC 8656 section 3.
@@ -129,26 +130,29 @@ pub(super) fn is_upgrade(data: &[u8]) -> bool {
     !matches!(websocket::upgrade(data), websocket::Upgrade::No)
 }
 
-/// Hands on each whole message at the front; gives the bytes used. `progress` is how far the bytes were read
+/// Hands on each whole message at the front; gives the bytes used, and the length of the message behind them
+/// if it is a long one, of which there are not all bytes yet. `progress` is how far the bytes were read
 /// before.
 pub(super) fn consume_sip<D: FnMut(Delivery<'_>)>(
     bytes: &[u8],
     frames: &[u64],
     progress: &mut sip::FramingProgress,
     output: &mut Output<'_, D>,
-) -> usize {
+) -> (usize, Option<usize>) {
     let mut used = 0;
     loop {
         let rest = &bytes[used..];
         if rest.is_empty() {
-            return used;
+            return (used, None);
         }
         match sip::framing_again(rest, progress) {
-            sip::Framing::Incomplete => return used,
-            sip::Framing::Message(len) => {
+            sip::Framing::Incomplete => return (used, None),
+            sip::Framing::Long(len) if len > rest.len() => return (used, Some(len)),
+            sip::Framing::Message(len) | sip::Framing::Long(len) => {
                 let len = len.clamp(1, rest.len());
+                let front = if len > sip::MAX_MESSAGE { MAX_FRONT } else { len };
                 (output.deliver)(Delivery {
-                    bytes: &rest[..len],
+                    bytes: &rest[..front],
                     is_turn: false,
                     transport: Transport::Tcp,
                     time: output.time,

@@ -6,6 +6,7 @@
 
 mod direction;
 mod framing;
+mod long;
 #[cfg(test)]
 mod tests;
 
@@ -132,6 +133,7 @@ impl Connections {
         }
         if tcp.flags.fin() || tcp.flags.rst() {
             half.skip_holes(&mut output);
+            half.end_long(&mut output);
         }
         has_delivered
     }
@@ -188,6 +190,7 @@ impl Connections {
                 time: last,
             };
             half.skip_holes(&mut output);
+            half.end_long(&mut output);
             self.remove(slot);
         }
     }

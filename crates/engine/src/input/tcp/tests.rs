@@ -455,3 +455,93 @@ fn websocket_messages_longer_than_the_ceiling_are_thrown_away_and_the_next_is_no
     assert_eq!(got, [1000, 5]);
     assert_eq!(table.counts.overflow, 600);
 }
+
+/// An INVITE with that many bytes of body, and what looks like a request at the end of it.
+fn long_message(body: usize) -> Vec<u8> {
+    let inner = b"\r\nINVITE sip:inner@example.com SIP/2.0\r\nCall-ID: inner\r\nContent-Length: 0\r\n\r\n";
+    let mut bytes =
+        format!("INVITE sip:a@example.com SIP/2.0\r\nContent-Length: {body}\r\n\r\n").into_bytes();
+    bytes.resize(bytes.len() + body - inner.len(), b'x');
+    bytes.extend(inner);
+    bytes
+}
+
+/// Sends a stream in segments of that many bytes, without those that `is_lost` names.
+fn cut(wire: &[u8], size: usize, is_lost: impl Fn(usize) -> bool) -> Stream {
+    let mut stream = Stream::new();
+    for (index, piece) in wire.chunks(size).enumerate() {
+        let (seq, at) = (100 + (index * size) as u32, Nanos::from_secs(index as u64));
+        if is_lost(index) {
+            stream.number += 1;
+        } else {
+            stream.at(at, seq, ACK, piece, piece.len());
+        }
+    }
+    stream
+}
+
+#[test]
+fn a_long_message_has_all_its_frames_and_nothing_is_found_in_it() {
+    let (front, next) = (long::MAX_FRONT, message(3));
+    for body in [65_600, 100_000, 900_000] {
+        let wire = [message(1), long_message(body), next.clone()].concat();
+        for size in [1_400, 9_000, 65_000] {
+            let stream = cut(&wire, size, |_| false);
+            let first = message(1).len();
+            let front = [message(1), wire[first..first + front].to_vec(), next.clone()];
+            assert_eq!(stream.got, front, "{body} in segments of {size}");
+            let last = ((wire.len() - next.len() - 1) / size + 1) as u64;
+            assert_eq!(stream.frames[1], (1..=last).collect::<Vec<_>>(), "{body} in segments of {size}");
+            assert_eq!(stream.table.counts, TcpCounts::default());
+        }
+    }
+    // What claims more is not believed: the body is looked through.
+    let stream = cut(&long_message(2_000_000), 9_000, |_| false);
+    assert_eq!((stream.got.len(), stream.got[0].len()), (2, 61));
+}
+
+#[test]
+fn a_long_message_ends_where_its_rest_was_lost_or_never_comes() {
+    let (long, next) = (long_message(200_000), message(3));
+    let wire = [&long[..], &next].concat();
+    // In the body, within what is kept or behind it: as long as its end is known, nothing is looked for.
+    for lost in [20, 100] {
+        let stream = cut(&wire, 1_400, |index| index == lost);
+        let front = long::MAX_FRONT.min(lost * 1_400);
+        assert_eq!(stream.got, [long[..front].to_vec(), next.clone()], "{lost}");
+        assert!(!stream.frames[0].contains(&(lost as u64 + 1)), "{lost}");
+        assert_eq!(stream.table.counts.holes, 1);
+    }
+    // Its end, together with the beginning of the next message.
+    let end = long.len() / 1_400;
+    let wire = [&wire[..], &next].concat();
+    let mut stream = cut(&wire, 1_400, |index| index == end);
+    stream.segment(100 + wire.len() as u32, FIN, &[]);
+    assert_eq!(stream.got[0], &long[..long::MAX_FRONT]);
+    // The end of the connection, of the input, or a new connection.
+    let begun = &long[..70_000];
+    let mut stream = cut(begun, 1_400, |_| false);
+    assert_eq!(stream.got.len(), 0);
+    stream.segment(100 + begun.len() as u32, FIN, &[]);
+    assert_eq!(stream.got, [&long[..long::MAX_FRONT]]);
+    let mut stream = cut(begun, 1_400, |_| false);
+    let mut left = Vec::new();
+    stream.table.close(|_, delivery| left.push(delivery.bytes.to_vec()));
+    assert_eq!(left, [&long[..long::MAX_FRONT]]);
+    let mut stream = cut(begun, 1_400, |_| false);
+    stream.segment(7_000_000, SYN, &[]);
+    stream.segment(7_000_001, ACK, &next);
+    assert_eq!(stream.got, [next]);
+}
+
+#[test]
+fn a_long_message_that_the_capture_cut_is_one_message() {
+    let mut stream = Stream::new();
+    let (long, next) = (long_message(100_000), message(3));
+    for (index, piece) in long.chunks(1_400).enumerate() {
+        let seq = 100 + (index * 1_400) as u32;
+        stream.at(Nanos::from_secs(1), seq, ACK, &piece[..piece.len().min(500)], piece.len());
+    }
+    stream.segment(100 + long.len() as u32, ACK, &next);
+    assert_eq!(stream.got, [long[..500].to_vec(), next]);
+}
