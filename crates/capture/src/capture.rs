@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::content::{Content, Failure};
 use crate::unpack::Unpacker;
 use crate::window::Window;
-use crate::{Compression, Damage, DamageKind, Error, Format, Frames, erf, pcap, pcapng};
+use crate::{Compression, Damage, DamageKind, Error, Format, Frames, erf, netmon, pcap, pcapng, snoop};
 
 /// One open capture file. Any number of readers may read its frames, each from the beginning.
 #[derive(Debug)]
@@ -97,6 +97,8 @@ impl Capture {
             match detect(bytes) {
                 Some(format @ Format::Pcap) if pcap::has_header(bytes) => return Ok(format),
                 Some(format @ Format::PcapNg) if pcapng::has_header(bytes) => return Ok(format),
+                Some(format @ Format::Snoop) if snoop::has_header(bytes) => return Ok(format),
+                Some(format @ Format::NetMon) if netmon::has_header(bytes) => return Ok(format),
                 Some(format @ Format::Erf) if window.is_last() || length >= erf::ENOUGH => return Ok(format),
                 Some(format) if window.is_last() => {
                     return Err(Error::TruncatedHeader { path: path(), format, size: length as u64 });
@@ -140,6 +142,10 @@ fn detect(content: &[u8]) -> Option<Format> {
         Some(Format::Pcap)
     } else if pcapng::is_format(content) {
         Some(Format::PcapNg)
+    } else if snoop::is_format(content) {
+        Some(Format::Snoop)
+    } else if netmon::is_format(content) {
+        Some(Format::NetMon)
     } else {
         erf::is_format(content).then_some(Format::Erf)
     }
@@ -169,7 +175,7 @@ fn beginning(content: &[u8]) -> String {
 }
 
 /// Files that people give by mistake, and other formats that hold packets.
-const KNOWN: [(&[u8], &str); 20] = [
+const KNOWN: [(&[u8], &str); 18] = [
     (b"\xff\xd8\xff", "a JPEG image"),
     (b"\x89PNG", "a PNG image"),
     (b"GIF8", "a GIF image"),
@@ -185,11 +191,9 @@ const KNOWN: [(&[u8], &str); 20] = [
     (b"OggS", "an Ogg file"),
     (b"ID3", "an MP3 file"),
     (b"SQLite format 3", "an SQLite database"),
-    (b"snoop\0\0\0", "a Solaris snoop capture: convert it with `editcap -F pcap`"),
     (b"btsnoop\0", "a Bluetooth capture"),
-    (b"GMBU", "a Microsoft Network Monitor capture: convert it with `editcap -F pcap`"),
-    (b"RTSS", "a Microsoft Network Monitor capture: convert it with `editcap -F pcap`"),
-    (b"TRSNIFF data", "a Sniffer capture: convert it with `editcap -F pcap`"),
+    (b"RTSS", "a capture of Microsoft Network Monitor 1: convert it with `editcap -F pcapng IN OUT`"),
+    (b"TRSNIFF data", "a Sniffer capture: convert it with `editcap -F pcapng IN OUT`"),
 ];
 
 /// A compressed file may unpack to that many bytes, however small it is.
@@ -210,10 +214,11 @@ mod tests {
         assert_eq!(
             message(b"\xff\xd8\xff\xe0\0\x10JFIF"),
             "`x.pcap` is not a capture file: it begins with ff d8 ff e0 (a JPEG image?); \
-                ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
+                ringtap reads pcap, pcapng, snoop, NetMon 2 and ERF, also gzip or zstd compressed"
         );
         assert!(message(b"Dear all,\n").contains("44 65 61 72 (a text file?)"));
         assert!(message(b"\xfd7zXZ\0").contains("unxz"));
+        assert!(message(b"RTSS\x01\x01").contains("Monitor 1: convert it with `editcap -F pcapng IN OUT`"));
         assert!(message(&[0; 4096]).contains("00 00 00 00;"));
         assert!(message(&[7]).contains("begins with 07;"));
     }
@@ -225,6 +230,10 @@ mod tests {
         assert!(message(&pcap).starts_with("`x.pcap` ends inside its pcap file header, after 10 bytes"));
         let pcapng = [0x0a, 0x0d, 0x0d, 0x0a, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a];
         assert!(message(&pcapng).starts_with("`x.pcap` ends inside its pcapng file header, after 12 bytes"));
+        let snoop = message(b"snoop\0\0\0\0\0\0\x02");
+        assert!(snoop.starts_with("`x.pcap` ends inside its snoop file header, after 12 bytes"), "{snoop}");
+        let netmon = message(b"GMBU\0\x02\x01\0");
+        assert!(netmon.starts_with("`x.pcap` ends inside its NetMon 2 file header, after 8 "), "{netmon}");
         assert!(message(&[0x1f, 0x8b, 8, 0]).contains("the gzip data end too early; test it with `gzip -t`"));
     }
 

@@ -35,7 +35,7 @@ pub enum Error {
     /// Not a supported format.
     #[error(
         "`{path}` is not a capture file: it begins with {begins}; \
-            ringtap reads pcap, pcapng, ERF, also gzip or zstd compressed"
+            ringtap reads pcap, pcapng, snoop, NetMon 2 and ERF, also gzip or zstd compressed"
     )]
     NotACapture {
         /// As it was given.
@@ -129,7 +129,7 @@ pub enum DamageKind {
     /// A record states a length above that of any packet.
     #[error("a packet record claims {0} bytes, more than any packet has")]
     Oversize(u32),
-    /// A pcapng block or ERF record with an impossible length.
+    /// A pcapng block or a record of ERF, snoop or NetMon with an impossible length.
     #[error("a record states an impossible length of {0} bytes")]
     Length(u32),
     /// A pcapng packet on an interface that its section does not describe.
@@ -138,6 +138,12 @@ pub enum DamageKind {
     /// A pcapng section header with neither of the two byte orders.
     #[error("a section header has no valid byte-order mark")]
     ByteOrder,
+    /// A frame table of NetMon that is not behind the packets, or lists another number of them.
+    #[error(
+        "the frame table at byte {0} is not that of the packets before it; \
+            `editcap -F pcapng IN OUT` may read the file by its table"
+    )]
+    FrameTable(u32),
     /// One section has more interfaces than any real capture.
     #[error("a section describes more than {0} interfaces")]
     Interfaces(u32),

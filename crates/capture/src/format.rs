@@ -11,6 +11,10 @@ pub enum Format {
     PcapNg,
     /// Endace ERF records.
     Erf,
+    /// Solaris' snoop (RFC 1761).
+    Snoop,
+    /// Microsoft Network Monitor, format version 2.
+    NetMon,
 }
 
 impl fmt::Display for Format {
@@ -19,6 +23,8 @@ impl fmt::Display for Format {
             Self::Pcap => "pcap",
             Self::PcapNg => "pcapng",
             Self::Erf => "ERF",
+            Self::Snoop => "snoop",
+            Self::NetMon => "NetMon 2",
         })
     }
 }

@@ -5,7 +5,7 @@ use ringtap_model::{Frame, LinkType, Nanos};
 use crate::error::{Damage, DamageKind};
 use crate::owned_frames::OwnedFrames;
 use crate::window::{Rest, Window};
-use crate::{Format, erf, pcap, pcapng};
+use crate::{Format, erf, netmon, pcap, pcapng, snoop};
 
 /// The frames of one [`Capture`](crate::Capture) in file order, numbered from 1.
 ///
@@ -56,6 +56,8 @@ enum Records<'a> {
     Pcap(pcap::Records<'a>),
     PcapNg(pcapng::Records<'a>),
     Erf(erf::Records<'a>),
+    Snoop(snoop::Records<'a>),
+    NetMon(netmon::Records<'a>),
 }
 
 impl Frames {
@@ -95,11 +97,12 @@ impl Frames {
         self.window.last(self.cursor.unread).offset()
     }
 
-    /// Records numbered but skipped so far: ERF metadata, and packets that the capture card received with an
-    /// error.
+    /// Records numbered but skipped so far: metadata of ERF and NetMon, and packets that the capture card
+    /// received with an error.
     pub fn skipped(&self) -> u64 {
         match &self.cursor.records {
             Some(Records::Erf(records)) => records.skipped(),
+            Some(Records::NetMon(records)) => records.skipped,
             _ => 0,
         }
     }
@@ -214,6 +217,8 @@ impl Cursor {
             Some(Records::Pcap(records)) => records.damage,
             Some(Records::PcapNg(records)) => records.damage,
             Some(Records::Erf(records)) => records.damage,
+            Some(Records::Snoop(records)) => records.damage,
+            Some(Records::NetMon(records)) => records.damage,
             None => None,
         };
         match damage {
@@ -250,6 +255,8 @@ impl<'a> Records<'a> {
             Format::Pcap => Self::Pcap(pcap::Records::new(rest)?),
             Format::PcapNg => Self::PcapNg(pcapng::Records::new(rest)),
             Format::Erf => Self::Erf(erf::Records::new(rest)),
+            Format::Snoop => Self::Snoop(snoop::Records::new(rest)?),
+            Format::NetMon => Self::NetMon(netmon::Records::new(rest)?),
         })
     }
 
@@ -259,6 +266,8 @@ impl<'a> Records<'a> {
             Self::Pcap(records) => Records::Pcap(records.over(rest)),
             Self::PcapNg(records) => Records::PcapNg(records.over(rest)),
             Self::Erf(records) => Records::Erf(records.over(rest)),
+            Self::Snoop(records) => Records::Snoop(records.over(rest)),
+            Self::NetMon(records) => Records::NetMon(records.over(rest)),
         }
     }
 
@@ -268,6 +277,8 @@ impl<'a> Records<'a> {
             Self::Pcap(records) => records.next(),
             Self::PcapNg(records) => records.next(),
             Self::Erf(records) => records.next(),
+            Self::Snoop(records) => records.next(),
+            Self::NetMon(records) => records.next(),
         }
     }
 
@@ -276,6 +287,8 @@ impl<'a> Records<'a> {
             Self::Pcap(records) => &mut records.damage,
             Self::PcapNg(records) => &mut records.damage,
             Self::Erf(records) => &mut records.damage,
+            Self::Snoop(records) => &mut records.damage,
+            Self::NetMon(records) => &mut records.damage,
         }
     }
 
@@ -284,6 +297,8 @@ impl<'a> Records<'a> {
             Self::Pcap(records) => records.rest.bytes.len(),
             Self::PcapNg(records) => records.rest.bytes.len(),
             Self::Erf(records) => records.rest.bytes.len(),
+            Self::Snoop(records) => records.rest.bytes.len(),
+            Self::NetMon(records) => records.rest.bytes.len(),
         }
     }
 }

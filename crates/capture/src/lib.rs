@@ -1,5 +1,5 @@
-//! Reads capture files as [`Frame`](ringtap_model::Frame)s: pcap, pcapng and ERF, also compressed, and
-//! several merged in order of time. Captures from interfaces and sends on them ([`live`]).
+//! Reads capture files as [`Frame`](ringtap_model::Frame)s: pcap, pcapng, snoop, NetMon and ERF, also
+//! compressed, and several merged in order of time. Captures from interfaces and sends on them ([`live`]).
 //!
 //! Not here: the content of a frame. A frame is bytes, a link type and a time.
 //!
@@ -33,7 +33,8 @@
 //! |---|---|
 //! | `capture`, `format` | [`Capture`], one opened file, its [`Format`] and [`Compression`] |
 //! | `frames`, `owned_frames` | [`Frames`], its packets; [`OwnedFrames`], packets that stay in memory |
-//! | `pcap`, `pcapng`, `erf`, `clock` | one format each, and the clock of a pcapng interface |
+//! | `pcap`, `pcapng`, `erf`, `snoop`, `netmon` | one format each |
+//! | `clock` | the clock of a pcapng interface |
 //! | `content`, `unpack`, `window` | the bytes of a file as stored, decompressed, and the part in memory |
 //! | `merge` | [`Merge`], many files |
 //! | `writer` | [`Writer`] |
@@ -53,9 +54,11 @@ pub mod host;
 #[cfg(target_os = "linux")]
 pub mod live;
 mod merge;
+mod netmon;
 mod owned_frames;
 mod pcap;
 mod pcapng;
+mod snoop;
 #[expect(unsafe_code, reason = "sockets, rings and prefetching cannot do without")]
 mod sys;
 mod unpack;

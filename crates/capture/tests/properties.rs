@@ -72,8 +72,47 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 3).expect("memory")
 }
 
-/// A plain pcap, a pcapng and ERF records of the same packets, as seeds for damage.
-fn seeds(mut packets: Vec<Packet>) -> [Vec<u8>; 3] {
+/// RFC 1761: lengths of the packet on the wire, of its data, of the record; drops; seconds, microseconds.
+fn snoop(packets: &[Packet]) -> Vec<u8> {
+    let mut file = b"snoop\0\0\0\0\0\0\x02\0\0\0\x04".to_vec();
+    for (time, _, wire_len, data) in packets {
+        let (length, padding) = (data.len() as u32, data.len().next_multiple_of(4) - data.len());
+        let second = (time / 1_000_000_000) as u32;
+        let fields = [*wire_len, length, 24 + length + padding as u32, 0, second, 7];
+        file.extend(fields.into_iter().flat_map(u32::to_be_bytes));
+        file.extend(data);
+        file.extend(vec![0; padding]);
+    }
+    file
+}
+
+/// Version 2.1: each record has its network behind it, and the frame table is last.
+fn netmon(packets: &[Packet]) -> Vec<u8> {
+    let mut file = b"GMBU\x01\x02\x01\0".to_vec();
+    file.extend([2026, 1, 4, 1, 0, 0, 0, 0].into_iter().flat_map(u16::to_le_bytes));
+    file.resize(128, 0);
+    let mut table = Vec::new();
+    for (time, _, wire_len, data) in packets {
+        table.extend((file.len() as u32).to_le_bytes());
+        file.extend((time / 1_000).to_le_bytes());
+        file.extend([*wire_len, data.len() as u32].into_iter().flat_map(u32::to_le_bytes));
+        file.extend(data);
+        file.extend([1, 0]);
+    }
+    let place = [file.len() as u32, table.len() as u32];
+    file[24..32].copy_from_slice(&place.map(u32::to_le_bytes).concat());
+    file.extend(table);
+    file
+}
+
+/// Those below, and a NetMon.
+fn all_seeds(packets: Vec<Packet>) -> Vec<Vec<u8>> {
+    let netmon = netmon(&packets);
+    seeds(packets).into_iter().chain([netmon]).collect()
+}
+
+/// A plain pcap, a pcapng, ERF records and a snoop of the same packets, as seeds for damage.
+fn seeds(mut packets: Vec<Packet>) -> [Vec<u8>; 4] {
     let ng = write(&packets, &[1, 101, 113]);
     packets.iter_mut().for_each(|packet| packet.1 = 1);
     let erf = packets.iter().flat_map(|(_, _, _, data)| {
@@ -83,7 +122,8 @@ fn seeds(mut packets: Vec<Packet>) -> [Vec<u8>; 3] {
         record.extend(data);
         record
     });
-    [write(&packets, &[1]), ng, erf.collect()]
+    let snoop = snoop(&packets);
+    [write(&packets, &[1]), ng, erf.collect(), snoop]
 }
 
 proptest! {
@@ -105,8 +145,21 @@ proptest! {
     }
 
     #[test]
+    fn snoop_and_netmon_have_the_packets(packets in packets()) {
+        let data: Vec<_> = packets.iter().map(|(_, _, wire_len, data)| (*wire_len, data.clone())).collect();
+        for bytes in [snoop(&packets), netmon(&packets)] {
+            let (found, damage) = read(bytes).expect("good");
+            let found: Vec<_> = found.into_iter().map(|(_, link, wire_len, data)| {
+                assert_eq!(link, 1);
+                (wire_len, data)
+            }).collect();
+            prop_assert_eq!((found, damage), (data.clone(), None));
+        }
+    }
+
+    #[test]
     fn compressed_is_the_same(packets in packets()) {
-        for bytes in seeds(packets).into_iter().filter(|bytes| !bytes.is_empty()) {
+        for bytes in all_seeds(packets).into_iter().filter(|bytes| !bytes.is_empty()) {
             let plain = read(bytes.clone()).expect("good");
             for (packed, compression) in [(gzip(&bytes), Compression::Gzip), (zstd(&bytes),
                 Compression::Zstd)] {
@@ -139,7 +192,7 @@ proptest! {
         packets in packets(),
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20),
     ) {
-        for mut bytes in seeds(packets).into_iter().filter(|bytes| !bytes.is_empty()) {
+        for mut bytes in all_seeds(packets).into_iter().filter(|bytes| !bytes.is_empty()) {
             let mut packed = [gzip(&bytes), zstd(&bytes)];
             for (at, value) in &changes {
                 let at = |length| at.index(length);
@@ -156,6 +209,7 @@ proptest! {
     fn any_bytes_do_not_panic(
         magic in prop::sample::select(vec![
             &b""[..], b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\xcd\x34", b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a",
+            b"snoop\0\0\0\0\0\0\x02\0\0\0\x04", b"GMBU\x03\x02\x01\0",
             b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"\0\0\0\0\0\0\0\0\x02\0",
         ]),
         rest in prop::collection::vec(any::<u8>(), 0..600),

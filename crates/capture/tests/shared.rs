@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use ringtap_capture::Capture;
+use ringtap_capture::{Capture, Format};
 
 /// Path, packets, link type of every capture in the manifest.
 fn manifest(root: &Path) -> Vec<(PathBuf, u64, String)> {
@@ -37,6 +37,54 @@ fn every_capture_has_the_packets_of_the_manifest() {
         println!("{}: {count} packets, {:?}", path.display(), frames.damage());
         assert_eq!(count, packets, "{}", path.display());
     }
+}
+
+/// Another program's writer as the oracle: a capture and what `editcap` makes of it have the same packets.
+#[test]
+fn what_editcap_converts_to_snoop_and_netmon_has_the_packets_of_the_original() {
+    if !ringtap_testing::program("editcap") {
+        return;
+    }
+    let Some(root) = ringtap_testing::shared() else { return };
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut compared = [0; 2];
+    for (path, packets, link) in manifest(&root) {
+        // Of the larger ones a few are enough.
+        if packets > 2_000 || link != "ether" {
+            continue;
+        }
+        let original = Capture::open(&path, None).expect("good").frames().owned();
+        for (index, (format, expected)) in
+            [("snoop", Format::Snoop), ("netmon2", Format::NetMon)].into_iter().enumerate()
+        {
+            let converted = directory.path().join(format);
+            let mut command = Command::new("editcap");
+            command.args(["-F", format]).arg(&path).arg(&converted).env("TZ", "UTC");
+            if !command.output().expect("editcap runs").status.success() {
+                continue;
+            }
+            let capture = Capture::open(&converted, None).unwrap_or_else(|error| panic!("{error}"));
+            assert_eq!(capture.format(), expected);
+            let mut frames = capture.frames();
+            while !frames.batch(1000).is_empty() {}
+            assert_eq!(frames.damage(), None, "{} as {format}", path.display());
+            let ours = capture.frames().owned();
+            assert_eq!(ours.len(), original.len(), "{} as {format}", path.display());
+            for (one, other) in ours.iter().zip(original.iter()) {
+                assert_eq!(
+                    (one.number, one.link, one.wire_len, one.data),
+                    (other.number, other.link, other.wire_len, other.data),
+                    "{} as {format}",
+                    path.display()
+                );
+                // Both formats have microseconds; one program rounds them, the other cuts them.
+                assert!(one.time.0.abs_diff(other.time.0) < 1_000, "{} as {format}", path.display());
+            }
+            compared[index] += 1;
+        }
+    }
+    println!("compared {compared:?}");
+    assert!(compared.iter().all(|count| *count > 50), "{compared:?}");
 }
 
 /// Number, time, wire length and captured length of each packet, as tshark prints them.

@@ -21,8 +21,9 @@ use crate::screen::Screen;
 
 /// Find every call in captures and measure its streams: start here
 ///
-/// Reads pcap, pcapng and ERF files, also compressed with gzip or zstd, and merges several files in order of
-/// time; `-` is standard input. For people it prints a table of the calls, each with its worst stream, then
+/// Reads pcap, pcapng, snoop, NetMon 2 and ERF files, also compressed with gzip or zstd, and merges several
+/// files in order of time; `-` is standard input. NetMon before version 2.3 stores local time, which is taken
+/// for UTC. For people it prints a table of the calls, each with its worst stream, then
 /// the streams that no call announced, registrations, messages, and a summary (which comes first where a
 /// pager shows it). For programs it prints one JSON object a line (calls,
 /// each followed by its streams; streams without a call; registrations; messages) or one kind of record as
