@@ -81,7 +81,7 @@ use sd_notify::NotifyState;
 
 use crate::clock_watch::ClockWatch;
 use crate::config::Span;
-pub use crate::config::{Config, ConfigError, default_file};
+pub use crate::config::{Config, ConfigError, default_file, default_records};
 use crate::far_tier::FarTier;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};

@@ -146,7 +146,7 @@ Examples:
   ringtap analyze --format jsonl monday-*.pcap.gz | jq 'select(.mos < 3.6)'
   ringtap call 4f2a19 trunk.pcap
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap --wav call.wav
-  ringtap calls --store /var/lib/ringtap/records --number '*0138' --since '2026-11-21 02:00'
+  ringtap calls --number '*0138' --since '2026-11-21 02:00'
   ringtap generate --out demo.pcap --truth demo.jsonl
   ringtap run -c /etc/ringtap/ringtap.toml
   ringtap status

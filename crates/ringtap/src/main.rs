@@ -37,6 +37,7 @@ mod screen;
 mod send;
 mod sound;
 mod spool_args;
+mod store_args;
 mod write;
 
 use std::process::ExitCode;

@@ -39,6 +39,7 @@ use process::{Log, Metrics, Process};
 use quality::Quality;
 pub(crate) use retention::Retention;
 pub(crate) use spool::{KeyFiles, Secrets, Spool};
+pub use store::default_records;
 use store::{Journal, Store};
 pub(crate) use values::{HeaderField, LogLevel, Span, Speed};
 #[cfg(test)]

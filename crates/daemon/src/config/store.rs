@@ -7,13 +7,18 @@ use ringtap_model::Nanos;
 use super::key::{Bounds, DAY, MIB, section};
 use super::values::{Size, Span};
 
+/// Where records go unless the configuration says otherwise.
+pub fn default_records() -> PathBuf {
+    "/var/lib/ringtap/records".into()
+}
+
 section! {
     /// Where records go.
     #[name = "store"]
     pub(crate) struct Store {
         /// Directory of the day files, which `ringtap calls --store` searches.
         #[accepts = "a path, such as \"/var/lib/ringtap/records\""]
-        pub(crate) directory: PathBuf = "/var/lib/ringtap/records".into(),
+        pub(crate) directory: PathBuf = default_records(),
         /// Records that may wait in memory for the disk; a call and its streams count as one. A record that
         /// finds no room is dropped and counted; workers never wait.
         #[bounds = Bounds::between(16, 4_000_000).unit("records")]

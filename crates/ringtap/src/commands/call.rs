@@ -19,10 +19,11 @@ use ringtap_report::text;
 use ringtap_report::{detail, streams};
 
 use crate::assumed::Assumed;
-use crate::exit::{Exit, Misuse};
+use crate::exit::Exit;
 use crate::input::{Input, Unpacking};
 use crate::screen::Screen;
 use crate::spool_args::SpoolArgs;
+use crate::store_args::StoreArgs;
 
 /// Show one call: parties, times, the message ladder, and its streams in intervals of 10 s
 ///
@@ -37,13 +38,12 @@ pub(crate) struct CallArgs {
     #[arg(value_name = "CALL-ID")]
     call: String,
     /// Capture files; `-` is standard input
-    #[arg(value_name = "FILE", required_unless_present = "store", conflicts_with = "store")]
+    #[arg(value_name = "FILE", conflicts_with_all = ["store", "spool"])]
     files: Vec<PathBuf>,
     #[command(flatten)]
     unpacking: Unpacking,
-    /// Show a call of the database in this directory instead
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
     #[command(flatten)]
     spool: SpoolArgs,
     #[command(flatten)]
@@ -60,7 +60,7 @@ const EXAMPLES: &str = "\
 Examples:
   ringtap call 4f2a19 trunk.pcap
   ringtap call 4f2a19 trunk.pcap --svg ladder.svg
-  ringtap call 4f2a19… --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool
+  ringtap call 4f2a19… --spool /var/lib/ringtap/spool
   ringtap call --color always 4f2a19@192.0.2.1 trunk-*.pcap | less -R";
 
 impl CallArgs {
@@ -71,11 +71,8 @@ impl CallArgs {
 
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        if let Some(store) = &self.store {
-            return self.show_stored(store, screen);
-        }
-        if !self.spool.spool.is_empty() {
-            return Err(Misuse("`--spool` has the packets of a database: add `--store DIR`".into()).into());
+        if self.files.is_empty() {
+            return self.show_stored(screen);
         }
         let input = Input::open(&self.files, self.unpacking)?.assuming(self.assumed.clone());
         let svg = self.svg.as_deref().map(Target::create).transpose()?;

@@ -1,7 +1,6 @@
 //! `ringtap calls`: searches the database.
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
@@ -11,7 +10,7 @@ use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
 use ringtap_report::{calls, json};
-use ringtap_store::{Query, Reader};
+use ringtap_store::Query;
 
 use super::control::{ControlArgs, calls_in_progress};
 use crate::exit::Exit;
@@ -19,6 +18,7 @@ use crate::filter::FilterArgs;
 use crate::order::OrderArgs;
 use crate::page::Format;
 use crate::screen::Screen;
+use crate::store_args::StoreArgs;
 
 /// Search calls in a database that `run` or `analyze --store` wrote, or ask the running daemon
 ///
@@ -27,12 +27,11 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Calls {
-    /// Directory of the database
-    #[arg(long, value_name = "DIR", required_unless_present = "live", conflicts_with = "live")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Ask the running daemon for the calls in progress instead: the latest thousand. With several workers,
     /// the media of a call that another worker has is not shown
-    #[arg(long)]
+    #[arg(long, conflicts_with = "store")]
     live: bool,
     #[command(flatten)]
     at: ControlArgs,
@@ -50,19 +49,21 @@ pub(crate) struct Calls {
 
 const EXAMPLES: &str = "\
 Examples:
-  ringtap calls --store /var/lib/ringtap/records --number '*0138' --since '2026-11-21 02:00'
+  ringtap calls --number '*0138' --since '2026-11-21 02:00'
   ringtap calls --live --number '*0138'
-  ringtap calls --store /var/lib/ringtap/records --code 4xx --ip 198.51.100.0/24 --duration '<10s'
-  ringtap calls --store /var/lib/ringtap/records --state failed,timeout --limit 0 --format csv > failed.csv
-  ringtap calls --store /var/lib/ringtap/records --note one_way --sort length --top 20
-  ringtap calls --store /var/lib/ringtap/records --mos-below 3 --format jsonl | jq -r .call_id";
+  ringtap calls --code 4xx --ip 198.51.100.0/24 --duration '<10s'
+  ringtap calls --state failed,timeout --limit 0 --format csv > failed.csv
+  ringtap calls --note one_way --sort length --top 20
+  ringtap calls --store records --mos-below 3 --format jsonl | jq -r .call_id";
 
 impl Calls {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let order = self.order.of(self.format)?;
-        let Some(store) = &self.store else { return self.show_live(order, screen) };
-        let reader = Reader::open(store)?;
+        if self.live {
+            return self.show_live(order, screen);
+        }
+        let reader = self.store.open()?;
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
         let found = reader.calls(&Query { filter: self.filter.filter(), limit })?;
         if self.format == Format::Table {

@@ -29,6 +29,7 @@ use crate::filter::FilterArgs;
 use crate::screen::Screen;
 use crate::sound::{How, refuse_without_encoder};
 use crate::spool_args::{SpoolArgs, remark_unproven};
+use crate::store_args::StoreArgs;
 
 /// Export recorded calls from the spool: packets, sound, records, ladders
 ///
@@ -43,9 +44,8 @@ pub(crate) struct Export {
     /// matches the filters]
     #[arg(value_name = "CALL", required_unless_present = "out")]
     call: Option<String>,
-    /// Directory of the database
-    #[arg(long, value_name = "DIR")]
-    store: PathBuf,
+    #[command(flatten)]
+    store: StoreArgs,
     #[command(flatten)]
     spool: SpoolArgs,
     /// Export the interception product of intercepted calls instead of their recording
@@ -72,7 +72,7 @@ pub(crate) struct Export {
 
 const EXAMPLES: &str = "\
 Examples:
-  ringtap export 4f2a19@192.0.2.1 --store /var/lib/ringtap/records --spool /var/lib/ringtap/spool \
+  ringtap export 4f2a19@192.0.2.1 --spool /var/lib/ringtap/spool \
 --pcap call.pcap --wav call.wav
   ringtap export 4f2a19@192.0.2.1 --store records --spool spool --svg ladder.svg --json call.json
   ringtap export 4f2a19@192.0.2.1 --store records --spool spool --pcap to-vendor.pcap --anonymise
@@ -98,14 +98,14 @@ impl Export {
         self.refuse_nonsense()?;
         refuse_without_encoder(self.wanted.opus())?;
         let mut mask = self.anonymise.mask()?;
-        let store = ringtap_store::Reader::open(&self.store)?;
+        let store = self.store.open()?;
         let mut spool = self.spool.open(screen)?;
         let Some(call) = &self.call else {
             let exit = self.search(&store, &mut spool, mask.as_mut(), screen);
             remark_unproven(&spool, screen);
             return exit;
         };
-        let call = named_call(&self.store, &store, call)?;
+        let call = named_call(self.store.directory(), &store, call)?;
         let outcome = self.export(&call, &store, &mut spool, mask.as_mut(), screen);
         remark_unproven(&spool, screen);
         Ok(outcome?.exit)

@@ -19,6 +19,7 @@ use crate::filter::{FilterArgs, refuse_unfit};
 use crate::input::{Input, Listener, Unpacking};
 use crate::page::Format;
 use crate::screen::Screen;
+use crate::store_args::StoreArgs;
 
 /// List media streams, of captures or of the database
 ///
@@ -56,13 +57,12 @@ pub(crate) struct Messages {
 #[derive(Args, Debug)]
 struct RecordArgs {
     /// Capture files; `-` is standard input
-    #[arg(value_name = "FILE", required_unless_present = "store", conflicts_with = "store")]
+    #[arg(value_name = "FILE", conflicts_with = "store")]
     files: Vec<PathBuf>,
     #[command(flatten)]
     unpacking: Unpacking,
-    /// Search the database in this directory instead
-    #[arg(long, value_name = "DIR")]
-    store: Option<PathBuf>,
+    #[command(flatten)]
+    store: StoreArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -76,19 +76,19 @@ struct RecordArgs {
 const STREAMS: &str = "\
 Examples:
   ringtap streams trunk.pcap --loss-above 1 --codec G.729
-  ringtap streams --store /var/lib/ringtap/records --number '*0138' --since 2026-11-20
-  ringtap streams --store /var/lib/ringtap/records --ip 198.51.100.7 --limit 0 --format csv > streams.csv";
+  ringtap streams --number '*0138' --since 2026-11-20
+  ringtap streams --ip 198.51.100.7 --limit 0 --format csv > streams.csv";
 
 const REGISTRATIONS: &str = "\
 Examples:
   ringtap registrations trunk.pcap --code 4xx
-  ringtap registrations --store /var/lib/ringtap/records --number 2001 --since 2026-11-20
-  ringtap registrations --store /var/lib/ringtap/records --ip 198.51.100.0/24 --format jsonl";
+  ringtap registrations --number 2001 --since 2026-11-20
+  ringtap registrations --ip 198.51.100.0/24 --format jsonl";
 
 const MESSAGES: &str = "\
 Examples:
   ringtap messages trunk.pcap --from alice
-  ringtap messages --store /var/lib/ringtap/records --number '*0138' --code 4xx";
+  ringtap messages --number '*0138' --code 4xx";
 
 impl Streams {
     /// Runs it.
@@ -194,9 +194,9 @@ impl RecordArgs {
     {
         let filter = self.filter.filter();
         refuse_unfit(&filter, &format!("{}s", R::NAME), R::fits)?;
-        match &self.store {
-            Some(store) => self.of_store::<R>(&Reader::open(store)?, filter, screen),
-            None => self.of_files(filter, assumed, screen),
+        match self.files[..] {
+            [] => self.of_store::<R>(&self.store.open()?, filter, screen),
+            _ => self.of_files(filter, assumed, screen),
         }
     }
 

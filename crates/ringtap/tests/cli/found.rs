@@ -154,7 +154,7 @@ fn a_call_of_the_database_is_shown_and_says_what_is_missing() {
     let same = run(["call", "4f2a", text(&path)]);
     assert_eq!(same.err, ambiguous.err, "as in a file");
     let without = run(["call", "4f2a", "--spool", "x", text(&path)]);
-    assert!(without.status == 2 && without.err.contains("--store"), "{without:?}");
+    assert!(without.status == 2 && without.err.contains("cannot be used with"), "{without:?}");
 }
 
 /// Erasing cannot be undone: what could mean two calls erases none.

@@ -23,9 +23,9 @@ use crate::screen::Screen;
 use crate::spool_args::remark_unproven;
 
 impl CallArgs {
-    /// Shows a call of the database in `dir`.
-    pub(super) fn show_stored(&self, dir: &Path, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let store = Reader::open(dir)?;
+    /// Shows a call of the database.
+    pub(super) fn show_stored(&self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let (store, dir) = (self.store.open()?, self.store.directory());
         let mut spool = match self.spool.spool.is_empty() {
             true => None,
             false => Some(self.spool.open(screen)?),
