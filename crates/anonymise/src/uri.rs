@@ -43,7 +43,11 @@ impl Mask {
     /// Replaces a URI; its password is dropped.
     pub(crate) fn uri(&mut self, uri: &Uri<'_>, out: &mut Vec<u8>) {
         if !uri.scheme.is_empty() {
-            out.extend_from_slice(uri.scheme);
+            // Malformed text may look like a scheme.
+            match SCHEMES.iter().any(|known| uri.scheme.eq_ignore_ascii_case(known.as_bytes())) {
+                true => out.extend_from_slice(uri.scheme),
+                false => self.text_into(uri.scheme, out),
+            }
             out.push(b':');
         }
         if uri.user.is_none() && uri.host.is_empty() {
@@ -97,7 +101,7 @@ impl Mask {
             }
             let end = header.iter().position(|byte| *byte == b'=').unwrap_or(header.len());
             let (name, value) = header.split_at(end);
-            out.extend_from_slice(name);
+            self.parameter_name(name, out);
             let Some(value) = value.strip_prefix(b"=") else { continue };
             out.push(b'=');
             let mut other = Vec::new();
@@ -129,16 +133,7 @@ impl Mask {
         let end = param.iter().position(|byte| *byte == b'=').unwrap_or(param.len());
         let (name, value) = (param[..end].trim_ascii(), param[end..].strip_prefix(b"="));
         let lower = name.to_ascii_lowercase();
-        let known = |names: &[&str]| names.iter().any(|known| known.as_bytes() == lower);
-        // Malformed text may look like a name: accept only a token.
-        match name.len() <= 32
-            && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+*!".contains(byte))
-        {
-            true if !name.iter().any(u8::is_ascii_digit) || known(&PLAIN) || lower.starts_with(b"+g.") => {
-                out.extend_from_slice(name);
-            }
-            _ => self.text_into(name, out),
-        }
+        self.parameter_name(name, out);
         let Some(value) = value else { return };
         out.push(b'=');
         let value = value.trim_ascii();
@@ -149,6 +144,18 @@ impl Mask {
                 out.push(b'"');
             }
             None => self.value(&lower, value, out),
+        }
+    }
+
+    /// The name of a parameter, or of a header in a URI.
+    fn parameter_name(&mut self, name: &[u8], out: &mut Vec<u8>) {
+        // Malformed text may look like a name: accept only a token.
+        let is_token = name.len() <= 32
+            && name.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_.+*!".contains(byte));
+        let is_feature = name.get(..3).is_some_and(|start| start.eq_ignore_ascii_case(b"+g."));
+        match is_token && (is_feature || !name.iter().any(u8::is_ascii_digit)) {
+            true => out.extend_from_slice(name),
+            false => self.text_into(name, out),
         }
     }
 
@@ -241,6 +248,12 @@ fn escape(text: &[u8], plain: &[u8], out: &mut Vec<u8>) {
 }
 
 const COOKIE: &[u8] = b"z9hg4bk";
+
+/// Schemes of URIs in SIP.
+const SCHEMES: [&str; 14] = [
+    "sip", "sips", "tel", "urn", "im", "pres", "xmpp", "h323", "cid", "data", "mailto", "http", "https",
+    "geo",
+];
 
 /// Parameters whose values are keywords and small numbers.
 const PLAIN: [&str; 34] = [

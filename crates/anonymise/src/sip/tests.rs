@@ -194,6 +194,20 @@ fn a_via_without_a_protocol_keeps_no_name() {
     }
 }
 
+/// A name may stand where a scheme does, or the name of a header in a URI.
+#[test]
+fn a_scheme_that_nobody_knows_is_a_name() {
+    for party in ["<zq7vorlaxsip:bob@example.org>", "zq7vorlax:420777888999", "<sip:b@c?zq7vorlax=1>"] {
+        let out = masked(&format!("BYE sip:b SIP/2.0\nTo: {party}\nCSeq: 2 BYE\n\n"));
+        assert!(!out.contains("zq7vorlax"), "{out}");
+    }
+    for scheme in ["sip", "SIPS", "tel", "urn", "http", "im"] {
+        let out = masked(&format!("BYE sip:b SIP/2.0\nTo: <{scheme}:bob@example.org>\nCSeq: 2 BYE\n\n"));
+        assert!(out.contains(&format!("<{scheme}:")), "{out}");
+    }
+    assert!(masked(INVITE).contains("?Replaces="));
+}
+
 const HEADERS: &str = "(From|To|Via|Contact|Call-ID|Session-ID|Authorization|Reason|Content-Type|Route|\
     X-Y|Refer-To|Content-Length)";
 
