@@ -81,7 +81,7 @@ use sd_notify::NotifyState;
 
 use crate::clock_watch::ClockWatch;
 use crate::config::Span;
-pub use crate::config::{Config, ConfigError, default_file, default_records};
+pub use crate::config::{Config, ConfigError, ConfigFile, Profile, default_file, default_records};
 use crate::far_tier::FarTier;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
@@ -102,13 +102,15 @@ pub struct RunOptions {
     pub config: Config,
     /// The file that a reload reads.
     pub path: PathBuf,
+    /// Overrides `[process] profile`, in reloads too.
+    pub profile: Option<Profile>,
     /// Overrides `[log] status`.
     pub status: Option<Nanos>,
 }
 
 /// Runs until a signal arrives, or all files are replayed.
 pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
-    let RunOptions { config, path, status } = started;
+    let RunOptions { config, path, profile, status } = started;
     logger::level(config.log.level);
     let credentials = Credentials::remove_from_environment()?;
     forbid_dumps();
@@ -149,6 +151,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let main_loop = MainLoop {
         config,
         path,
+        profile,
         status,
         store: &store,
         threads: &threads,

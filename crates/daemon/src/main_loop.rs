@@ -13,7 +13,7 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::clock_watch::ClockWatch;
-use crate::config::{Config, Span};
+use crate::config::{Config, ConfigError, Profile, Span};
 use crate::far_tier::FarTier;
 use crate::processes::child::Process;
 use crate::status::{Losses, StatusLine, evictions};
@@ -24,6 +24,8 @@ use crate::{logger, system};
 pub(crate) struct MainLoop<'a> {
     pub(crate) config: Config,
     pub(crate) path: PathBuf,
+    /// Replaces that of the file.
+    pub(crate) profile: Option<Profile>,
     pub(crate) status: Span,
     pub(crate) store: &'a StoreWriter,
     pub(crate) threads: &'a Threads,
@@ -103,8 +105,8 @@ impl MainLoop<'_> {
     pub(crate) fn reload(&mut self) {
         let reloading = NotifyState::monotonic_usec_now();
         system::notify(&[NotifyState::Reloading, reloading.unwrap_or(NotifyState::MonotonicUsec(0))]);
-        match Config::load(&self.path) {
-            Err(error) => log::error!(target: "run", "SIGHUP: nothing changes: {error}"),
+        match Config::load(&self.path, self.profile) {
+            Err(error) => log::error!(target: "run", "SIGHUP: nothing changes: {}", one_line(&error)),
             Ok(fresh) => {
                 let changed = self.config.changed(&fresh);
                 let named = |live: bool| {
@@ -134,6 +136,11 @@ impl MainLoop<'_> {
         }
         system::notify(&[NotifyState::Ready]);
     }
+}
+
+/// All mistakes, for the log.
+fn one_line(error: &ConfigError) -> String {
+    error.to_string().replace('\n', "; ")
 }
 
 /// Receives signals in their order. A second SIGTERM or SIGINT ends the process at once.

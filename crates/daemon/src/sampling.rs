@@ -100,6 +100,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     let store = ringtap_store::StoreSettings {
         directory: at("records"),
         queue: 16,
+        cache: 1 << 20,
         outbox: at("outbox"),
         outbox_size: 1 << 20,
         journal: None,

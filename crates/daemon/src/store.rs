@@ -9,6 +9,7 @@ pub(crate) fn settings(config: &Config) -> StoreSettings {
     StoreSettings {
         directory: config.store.directory.clone(),
         queue: config.store.queue,
+        cache: usize::try_from(config.store.cache.0).unwrap_or(usize::MAX),
         outbox: config.store.outbox.clone(),
         outbox_size: config.store.outbox_size.0,
         journal: config.journal.enabled.then(|| config.journal.path.clone()),

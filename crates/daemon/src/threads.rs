@@ -112,7 +112,8 @@ impl Threads {
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
-            let settings = config.spool.settings(info.number, tap.link(), source.files, secrets);
+            let settings =
+                config.spool.settings(info.number, tap.link(), config.engine.owners(), source.files, secrets);
             let sender = || store.sender().context("the store's thread has stopped");
             let recorder = match settings {
                 Some(settings) => {

@@ -21,6 +21,8 @@ pub(crate) struct DayFiles {
     pages: Option<u32>,
     /// How long another process's lock is waited for.
     patience: Duration,
+    /// Bytes of memory for pages of an open file.
+    cache: usize,
     open: BTreeMap<Day, OpenDay>,
     used: BTreeSet<Day>,
 }
@@ -34,14 +36,25 @@ struct OpenDay {
 
 impl DayFiles {
     /// The files of that directory, which is created where it does not exist.
-    pub(crate) fn create(dir: &Path, patience: Duration, pages: Option<u32>) -> Result<Self, Error> {
+    pub(crate) fn create(
+        dir: &Path,
+        patience: Duration,
+        pages: Option<u32>,
+        cache: usize,
+    ) -> Result<Self, Error> {
         directory::create(dir).map_err(|error| match error.kind() {
             // Also where a file system, such as proc, takes no new directories.
             io::ErrorKind::NotFound => Error::CannotCreate { path: dir.to_owned() },
             _ => Error::io(dir, error),
         })?;
-        let mut files =
-            Self { dir: dir.to_owned(), pages, patience, open: BTreeMap::new(), used: BTreeSet::new() };
+        let mut files = Self {
+            dir: dir.to_owned(),
+            pages,
+            patience,
+            cache,
+            open: BTreeMap::new(),
+            used: BTreeSet::new(),
+        };
         files.roll_back();
         Ok(files)
     }
@@ -164,7 +177,7 @@ impl DayFiles {
                 // The oldest day: records of it come least.
                 self.open.pop_first();
             }
-            let connection = open(path, self.patience, self.pages)?;
+            let connection = open(path, self.patience, self.pages, self.cache)?;
             self.open.insert(day, OpenDay { connection, inode: self::inode(path) });
         }
         // Just inserted where it was missing.
@@ -181,7 +194,7 @@ fn inode(path: &Path) -> Option<(u64, u64)> {
 ///
 /// synchronous=FULL: in WAL mode a commit then syncs the log, so that what is acknowledged survives a power
 /// cut and not the process alone. A batch costs one sync.
-fn open(path: &Path, patience: Duration, pages: Option<u32>) -> Result<Connection, Error> {
+fn open(path: &Path, patience: Duration, pages: Option<u32>, cache: usize) -> Result<Connection, Error> {
     let failed = |error| Error::database(path, error);
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(patience).map_err(failed)?;
@@ -189,7 +202,8 @@ fn open(path: &Path, patience: Duration, pages: Option<u32>) -> Result<Connectio
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     // Ids are spread evenly: their index is touched all over, and had better be in memory. In KiB where
     // negative.
-    connection.pragma_update(None, "cache_size", -32_768).map_err(failed)?;
+    let kibibytes = i64::try_from(cache >> 10).unwrap_or(i64::MAX);
+    connection.pragma_update(None, "cache_size", -kibibytes).map_err(failed)?;
     if let Some(pages) = pages {
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(failed)?;
     }
@@ -197,5 +211,7 @@ fn open(path: &Path, patience: Duration, pages: Option<u32>) -> Result<Connectio
     Ok(connection)
 }
 
+/// Memory for pages of an open file, for commands that write.
+pub(crate) const CACHE: usize = 32 << 20;
 /// Files held open.
 const OPEN: usize = 8;

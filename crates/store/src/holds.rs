@@ -8,7 +8,7 @@ use std::time::Duration;
 use ringtap_model::{Call, Id, Stream};
 
 use crate::Error;
-use crate::day_files::DayFiles;
+use crate::day_files::{CACHE, DayFiles};
 use crate::record::{AnyRecord, PendingRecord};
 
 /// Below the directory of the day files.
@@ -25,7 +25,7 @@ pub fn hold(dir: &Path, call: &Call, streams: &[Stream]) -> Result<(), Error> {
     let streams = streams.iter().map(|stream| AnyRecord::Stream(Box::new(stream.clone())));
     let records: Vec<PendingRecord> =
         std::iter::once(AnyRecord::Call(Box::new(call.clone()))).chain(streams).map(Into::into).collect();
-    DayFiles::create(&dir.join(HELD), PATIENCE, None)?.store(&records)
+    DayFiles::create(&dir.join(HELD), PATIENCE, None, CACHE)?.store(&records)
 }
 
 /// Deletes what [`hold`] stored of a call.
@@ -35,5 +35,5 @@ pub fn hold(dir: &Path, call: &Call, streams: &[Stream]) -> Result<(), Error> {
 /// A file that cannot be written.
 pub fn release(dir: &Path, call: &Id) -> Result<(), Error> {
     let held = dir.join(HELD);
-    if held.is_dir() { DayFiles::create(&held, PATIENCE, None)?.remove(call) } else { Ok(()) }
+    if held.is_dir() { DayFiles::create(&held, PATIENCE, None, CACHE)?.remove(call) } else { Ok(()) }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use ringtap_model::{Call, Message, Registration, Stream};
 
 use crate::Error;
-use crate::day_files::DayFiles;
+use crate::day_files::{CACHE, DayFiles};
 use crate::record::{AnyRecord, PendingRecord, RecordType};
 
 /// Records that are durable, those that were there already included.
@@ -51,7 +51,7 @@ impl ImportWriter {
 
     /// `pages` bounds the size of each file: a full disk for tests.
     fn open_with(dir: &Path, pages: Option<u32>) -> Result<Self, Error> {
-        let files = DayFiles::create(dir, PATIENCE, pages)?;
+        let files = DayFiles::create(dir, PATIENCE, pages, CACHE)?;
         let (queue, jobs) = sync_channel(QUEUE);
         let failure = Arc::new(Mutex::new(None));
         let told = Arc::clone(&failure);

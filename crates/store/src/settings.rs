@@ -11,6 +11,8 @@ pub struct StoreSettings {
     pub directory: PathBuf,
     /// Records that may wait in memory; a call and its streams count as one.
     pub queue: usize,
+    /// Bytes of memory for pages of each open day file.
+    pub cache: usize,
     /// The directory of the outbox: records that wait on disk.
     pub outbox: PathBuf,
     /// Bytes that the outbox may use.

@@ -26,6 +26,7 @@ fn settings(dir: &Path) -> StoreSettings {
     StoreSettings {
         directory: dir.join("store"),
         queue: 4_096,
+        cache: 1 << 20,
         outbox: dir.join("outbox"),
         outbox_size: 64 << 20,
         journal: Some(dir.join("journal")),

@@ -66,6 +66,7 @@ pub fn outbox(bytes: &[u8]) {
         let settings = StoreSettings {
             directory: files.path().join("records"),
             queue: 4,
+            cache: 1 << 20,
             outbox: dir,
             outbox_size: 1 << 20,
             journal: None,

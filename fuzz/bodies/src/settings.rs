@@ -16,7 +16,7 @@ pub fn configuration(bytes: &[u8]) {
     FILES.with(|files| {
         let path = files.path().join("ringtap.toml");
         fs::write(&path, bytes).expect("a file of our own");
-        match Config::load(&path) {
+        match Config::load(&path, None) {
             Ok(config) => assert!(!ringtap_daemon::summary(&config, &path).is_empty()),
             Err(error) => assert!(error.to_string().contains("ringtap.toml"), "{error}"),
         }

@@ -13,11 +13,22 @@ fn wrong(section: &'static str, key: &'static str, problem: impl Into<String>) -
 }
 
 impl Config {
-    /// Checks what types cannot: the error names the first wrong key and how to correct it.
-    pub(super) fn check(&self) -> Check {
-        self.capture.check_sources()?;
-        self.capture.check_workers(self.workers())?;
-        self.check_bounds()?;
+    /// Checks what types cannot: the wrong keys, and how to correct them.
+    pub(super) fn check(&self) -> Vec<KeyProblem> {
+        let together = [
+            self.capture.check_sources(),
+            self.capture.check_workers(self.workers()),
+            self.check_directories(),
+            self.metrics.check(),
+            self.spool.check(),
+            self.retention.check(self.spool.directory()),
+        ];
+        let mut wrong = self.check_bounds();
+        wrong.extend(together.into_iter().filter_map(Result::err));
+        wrong
+    }
+
+    fn check_directories(&self) -> Check {
         if self.store.outbox == self.store.directory {
             return wrong("store", "outbox", "must not be the directory of the records: set another one");
         }
@@ -26,9 +37,7 @@ impl Config {
                            for example /var/lib/ringtap/spool";
             return wrong("spool", "directory", problem);
         }
-        self.metrics.check()?;
-        self.spool.check()?;
-        self.retention.check(self.spool.directory())
+        Ok(())
     }
 }
 

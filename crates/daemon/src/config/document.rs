@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
+use serde::de::DeserializeOwned;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeTable, DeValue, Deserializer};
 
 use super::error::ConfigError;
 use super::key::{Key, Section};
+use super::values::Profile;
 
 /// A text with the position of each key and value.
 pub(crate) struct Document<'a> {
@@ -31,71 +33,102 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Checks that every section and key is known.
-    pub(crate) fn known_keys_alone(&self) -> Result<(), ConfigError> {
-        for (section, value) in self.table.get_ref() {
-            let (name, at) = (section.get_ref().as_ref(), Some(section.span()));
-            if name == "keep" {
-                self.known_rules_alone(value, at)?;
+    /// Reads it; a key that it lacks is taken from `profile`, if that has it.
+    ///
+    /// # Errors
+    ///
+    /// Every key that is not known, and every value that its key does not accept.
+    pub(crate) fn read<T: DeserializeOwned>(&self, profile: &DeTable<'_>) -> Result<T, ConfigError> {
+        let mut table = self.table.clone();
+        let mut wrong = self.without_unknown(table.get_mut());
+        complete(table.get_mut(), profile);
+        while wrong.len() < MOST {
+            let error = match T::deserialize(Deserializer::from(table.clone())) {
+                Ok(read) if wrong.is_empty() => return Ok(read),
+                Ok(_) => break,
+                Err(error) => error,
+            };
+            wrong.push(self.of_toml(&error));
+            // The next are found without it.
+            if !error.span().is_some_and(|at| remove(table.get_mut(), &at)) {
+                break;
+            }
+        }
+        wrong.truncate(MOST);
+        let unread = || ConfigError::new(None, None, "cannot be read".to_owned());
+        Err(ConfigError::all(wrong).unwrap_or_else(unread))
+    }
+
+    /// Removes sections and keys that are not known, and says which they are.
+    fn without_unknown(&self, table: &mut DeTable<'a>) -> Vec<ConfigError> {
+        let mut wrong = Vec::new();
+        for (name, mut value) in std::mem::take(table) {
+            let at = Some(name.span());
+            if name.get_ref() == "keep" {
+                self.rules_without_unknown(&mut value, at, &mut wrong);
+                table.insert(name, value);
                 continue;
             }
-            let Some(section) = self.section_of(name) else { return Err(self.no_section(name, value, at)) };
+            let Some(section) = self.section_of(name.get_ref()) else {
+                wrong.push(self.no_section(name.get_ref(), &value, at));
+                continue;
+            };
             let known = section.name;
-            let DeValue::Table(keys) = value.get_ref() else {
+            let DeValue::Table(keys) = value.get_mut() else {
                 let problem =
                     format!("is a section: write [{known}] on a line of its own and its keys below it");
-                return Err(ConfigError::new(line(self.text, at), Some(known.to_owned()), problem));
+                wrong.push(ConfigError::new(line(self.text, at), Some(known.to_owned()), problem));
+                continue;
             };
-            self.known_names_alone(known, keys, &names(section))?;
+            self.keys_without_unknown(known, keys, &names(section), &mut wrong);
+            table.insert(name, value);
         }
-        Ok(())
+        wrong
     }
 
-    fn known_rules_alone(
+    fn rules_without_unknown(
         &self,
-        value: &Spanned<DeValue<'_>>,
+        value: &mut Spanned<DeValue<'a>>,
         at: Option<Range<usize>>,
-    ) -> Result<(), ConfigError> {
+        wrong: &mut Vec<ConfigError>,
+    ) {
         let names = names(self.rule);
-        let tables = match value.get_ref() {
-            DeValue::Array(tables) => tables.iter().map(|table| table.get_ref()).collect(),
-            other => vec![other],
-        };
-        for table in tables {
-            match table {
-                DeValue::Table(keys) if matches!(value.get_ref(), DeValue::Array(_)) => {
-                    self.known_names_alone("[keep]", keys, &names)?;
-                }
-                _ => {
-                    let problem = "is a list of rules: write [[keep]] on a line of its own and the keys of a \
-                        rule below it; the `keep` of all calls belongs below [spool]";
-                    return Err(ConfigError::new(
-                        line(self.text, at),
-                        Some("keep".into()),
-                        problem.to_owned(),
-                    ));
+        if let DeValue::Array(tables) = value.get_mut()
+            && tables.iter().all(|table| table.get_ref().is_table())
+        {
+            for table in tables.iter_mut() {
+                if let DeValue::Table(keys) = table.get_mut() {
+                    self.keys_without_unknown("[keep]", keys, &names, wrong);
                 }
             }
+            return;
         }
-        Ok(())
+        let problem = "is a list of rules: write [[keep]] on a line of its own and the keys of a \
+            rule below it; the `keep` of all calls belongs below [spool]";
+        wrong.push(ConfigError::new(line(self.text, at), Some("keep".into()), problem.to_owned()));
+        *value.get_mut() = DeValue::Array(Default::default());
     }
 
-    fn known_names_alone(
+    fn keys_without_unknown(
         &self,
         section: &str,
-        keys: &DeTable<'_>,
+        keys: &mut DeTable<'a>,
         names: &[&str],
-    ) -> Result<(), ConfigError> {
-        let Some(key) = keys.keys().find(|key| !names.contains(&key.get_ref().as_ref())) else {
-            return Ok(());
-        };
-        let name = key.get_ref().as_ref();
-        let problem = match nearest(name, names) {
-            Some(near) => format!("no such key; did you mean `{near}`?"),
-            None => format!("no such key; the keys are {}", names.join(", ")),
-        };
-        let place = format!("[{section}] {name}");
-        Err(ConfigError::new(line(self.text, Some(key.span())), Some(place), problem))
+        wrong: &mut Vec<ConfigError>,
+    ) {
+        for (key, value) in std::mem::take(keys) {
+            let name = key.get_ref().as_ref();
+            if names.contains(&name) {
+                keys.insert(key, value);
+                continue;
+            }
+            let problem = match nearest(name, names) {
+                Some(near) => format!("no such key; did you mean `{near}`?"),
+                None => format!("no such key; the keys are {}", names.join(", ")),
+            };
+            let place = format!("[{section}] {name}");
+            wrong.push(ConfigError::new(line(self.text, Some(key.span())), Some(place), problem));
+        }
     }
 
     fn no_section(&self, name: &str, value: &Spanned<DeValue<'_>>, at: Option<Range<usize>>) -> ConfigError {
@@ -160,6 +193,15 @@ impl<'a> Document<'a> {
         ConfigError::new(line(self.text, span), Some(format!("[[keep]] {key}")), problem)
     }
 
+    /// The profile that the file names; the default where it names none that there is.
+    pub(crate) fn profile(&self) -> Profile {
+        let Some(DeValue::Table(keys)) = self.table.get_ref().get("process").map(Spanned::get_ref) else {
+            return Profile::Default;
+        };
+        let name = keys.get("profile").and_then(|value| value.get_ref().as_str());
+        name.and_then(Profile::of_name).unwrap_or(Profile::Default)
+    }
+
     /// Whether the file has the key.
     pub(crate) fn has(&self, section: &str, key: &str) -> bool {
         let section = self.table.get_ref().get(section).map(Spanned::get_ref);
@@ -199,6 +241,51 @@ impl<'a> Document<'a> {
         None
     }
 }
+
+/// Adds the keys of `profile` that are missing.
+fn complete<'a>(table: &mut DeTable<'a>, profile: &DeTable<'a>) {
+    for (section, keys) in profile {
+        let DeValue::Table(keys) = keys.get_ref() else { continue };
+        let added = || Spanned::new(section.span(), DeValue::Table(DeTable::new()));
+        let entry = table.entry(section.clone()).or_insert_with(added);
+        let DeValue::Table(there) = entry.get_mut() else { continue };
+        for (key, value) in keys {
+            if !there.contains_key(key) {
+                there.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// Removes the key whose value covers these bytes, also of a rule; false if there is none.
+fn remove(table: &mut DeTable<'_>, at: &Range<usize>) -> bool {
+    let mut removed = false;
+    for (_, section) in table.iter_mut() {
+        match section.get_mut() {
+            DeValue::Table(keys) => removed |= without(keys, at),
+            DeValue::Array(rules) => {
+                for rule in rules.iter_mut() {
+                    if let DeValue::Table(keys) = rule.get_mut() {
+                        removed |= without(keys, at);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    removed
+}
+
+/// The same in one section.
+fn without(keys: &mut DeTable<'_>, at: &Range<usize>) -> bool {
+    let before = keys.len();
+    let others = std::mem::take(keys).into_iter();
+    *keys = others.filter(|(_, value)| value.span().start > at.start || value.span().end < at.end).collect();
+    keys.len() < before
+}
+
+/// Most mistakes that are named at once.
+const MOST: usize = 50;
 
 fn names(section: &Section) -> Vec<&'static str> {
     section.keys.iter().map(|key| key.name).collect()

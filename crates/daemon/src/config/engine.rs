@@ -10,7 +10,7 @@ use super::values::{Size, Span};
 /// What the 32-bit indices of the engine's tables hold, with room to spare.
 const ENTRIES: Bounds = Bounds::between(1, 100_000_000);
 const MEMORY: Bounds =
-    Bounds::between(16 * MIB, 1 << 50).example("4GiB").zero("0 is a quarter of the memory that it may use");
+    Bounds::between(4 * MIB, 1 << 50).example("4GiB").zero("0 is a quarter of the memory that it may use");
 const LIMIT: Bounds = Bounds::between(SECOND, 30 * DAY);
 
 section! {
@@ -74,6 +74,11 @@ section! {
 }
 
 impl Limits {
+    /// Streams and calls that can be recorded at once: as many as can be followed.
+    pub(crate) fn owners(&self) -> usize {
+        self.max_calls.saturating_add(self.max_streams)
+    }
+
     /// The engine's configuration, with the seed of its hashes, and whether its memory is allocated at once.
     pub(crate) fn engine(&self, quality: &Quality, seed: u64, prefault: bool) -> engine::Config {
         engine::Config {

@@ -4,10 +4,16 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A mistake in a configuration.
+/// The mistakes in a configuration: one or more, each a line of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
     file: PathBuf,
+    mistakes: Vec<Mistake>,
+}
+
+/// A mistake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Mistake {
     line: Option<usize>,
     /// The section and the key in it, as far as known.
     place: Option<String>,
@@ -17,7 +23,21 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error in a file that [`of`](Self::of) names later; `place` is the section and the key.
     pub(crate) fn new(line: Option<usize>, place: Option<String>, problem: String) -> Self {
-        Self { file: PathBuf::new(), line, place, problem }
+        Self { file: PathBuf::new(), mistakes: vec![Mistake { line, place, problem }] }
+    }
+
+    /// All of them in one, in the order of their lines; None if there are none.
+    pub(crate) fn all(errors: Vec<Self>) -> Option<Self> {
+        let mut errors = errors.into_iter();
+        let mut all = errors.next()?;
+        all.mistakes.extend(errors.flat_map(|error| error.mistakes));
+        all.mistakes.sort_by_key(|mistake| mistake.line);
+        Some(all)
+    }
+
+    /// How many mistakes there are.
+    pub fn count(&self) -> usize {
+        self.mistakes.len()
     }
 
     /// A file that cannot be read.
@@ -34,7 +54,7 @@ impl ConfigError {
             io::ErrorKind::InvalidData => "is not UTF-8 text".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
-        Self { file: path.to_owned(), line: None, place: None, problem }
+        Self { file: path.to_owned(), ..Self::new(None, None, problem) }
     }
 
     /// The same error, in that file.
@@ -45,15 +65,19 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.file.display())?;
-        if let Some(line) = self.line {
-            write!(f, ":{line}")?;
+        for (index, Mistake { line, place, problem }) in self.mistakes.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{}", self.file.display())?;
+            if let Some(line) = line {
+                write!(f, ":{line}")?;
+            }
+            match place {
+                Some(place) => write!(f, ": {place}: {problem}")?,
+                None if line.is_some() => write!(f, ": {problem}")?,
+                None => write!(f, " {problem}")?,
+            }
         }
-        match &self.place {
-            Some(place) => write!(f, ": {place}: {}", self.problem),
-            None if self.line.is_some() => write!(f, ": {}", self.problem),
-            None => write!(f, " {}", self.problem),
-        }
+        Ok(())
     }
 }
 

@@ -121,10 +121,10 @@ pub(crate) trait Keys: Sized {
         Self::SECTION.keys.iter().zip(differences).filter_map(|(key, differs)| differs.then_some(key))
     }
 
-    /// The first value outside the bounds of its key.
-    fn check_bounds(&self) -> Result<(), KeyProblem> {
-        let mut numbers = Self::SECTION.keys.iter().zip(self.numbers());
-        numbers.try_for_each(|(key, number)| number.map_or(Ok(()), |number| key.check(number)))
+    /// The values outside the bounds of their keys.
+    fn check_bounds(&self) -> Vec<KeyProblem> {
+        let numbers = Self::SECTION.keys.iter().zip(self.numbers());
+        numbers.filter_map(|(key, number)| key.check(number?).err()).collect()
     }
 }
 

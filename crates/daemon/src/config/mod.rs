@@ -12,6 +12,7 @@ mod keep_rule;
 pub(crate) mod key;
 mod page;
 mod process;
+mod profile;
 mod quality;
 mod retention;
 mod rules;
@@ -36,6 +37,7 @@ pub use page::default_file;
 pub(crate) use page::held;
 pub(crate) use process::MetricsFiles;
 use process::{Log, Metrics, Process};
+pub use profile::Profile;
 use quality::Quality;
 pub(crate) use retention::Retention;
 pub(crate) use spool::{KeyFiles, Secrets, Spool};
@@ -73,10 +75,9 @@ macro_rules! sections {
                 std::iter::empty()$(.chain(self.$name.changed(&other.$name)))+.chain(rules).collect()
             }
 
-            /// Checks that every number is within the bounds of its key.
-            fn check_bounds(&self) -> Result<(), key::KeyProblem> {
-                $(self.$name.check_bounds()?;)+
-                Ok(())
+            /// The numbers that are not within the bounds of their keys.
+            fn check_bounds(&self) -> Vec<key::KeyProblem> {
+                std::iter::empty()$(.chain(self.$name.check_bounds()))+.collect()
             }
         }
     };
@@ -110,33 +111,65 @@ impl Config {
         self.keep.iter().flat_map(KeepRule::number_files).map(Path::to_owned).collect()
     }
 
-    /// Reads a file.
+    /// Reads a file. `profile` replaces that of the file.
     ///
     /// # Errors
     ///
-    /// The first mistake in it: line, key, and how to correct it.
-    pub fn load(path: &Path) -> Result<Self, ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::unreadable(path, &error))?;
-        Self::parse(&text).map_err(|wrong| wrong.of(path))
+    /// The mistakes in it: line, key, and how to correct it.
+    pub fn load(path: &Path, profile: Option<Profile>) -> Result<Self, ConfigError> {
+        ConfigFile::read(path, profile).map(|file| file.config)
     }
 
+    #[cfg(test)]
     fn parse(text: &str) -> Result<Self, ConfigError> {
+        Self::parse_with(text, None)
+    }
+
+    fn parse_with(text: &str, profile: Option<Profile>) -> Result<Self, ConfigError> {
         let document = Document::parse(text, Self::SECTIONS, &KeepRule::SECTION)?;
-        document.known_keys_alone()?;
-        let config: Self = toml::from_str(text).map_err(|error| document.of_toml(&error))?;
-        config.check().map_err(|(section, key, problem)| document.at(section, key, problem))?;
-        config.check_rules().map_err(|(place, key, problem)| document.at_rule(place, key, problem))?;
-        if config.has_own_rules() && document.has("spool", "keep") {
+        let profile = profile.unwrap_or_else(|| document.profile());
+        let mut config: Self = document.read(profile.table()?.get_ref())?;
+        config.process.profile = profile;
+        let mut wrong: Vec<ConfigError> = config
+            .check()
+            .into_iter()
+            .map(|(section, key, problem)| document.at(section, key, problem))
+            .collect();
+        if let Err((place, key, problem)) = config.check_rules() {
+            wrong.push(document.at_rule(place, key, problem));
+        } else if config.has_own_rules() && document.has("spool", "keep") {
             let problem = "has no effect beside [[keep]] rules: remove it, and add a last [[keep]] rule \
             without \
                 conditions";
-            return Err(document.at("spool", "keep", problem.to_owned()));
+            wrong.push(document.at("spool", "keep", problem.to_owned()));
         }
-        Ok(config)
+        ConfigError::all(wrong).map_or(Ok(config), Err)
     }
 
     /// Number of workers over all interfaces.
     pub(crate) fn workers(&self) -> usize {
         usize::from(self.capture.workers.get()) * self.capture.interfaces.len().max(1)
+    }
+}
+
+/// A configuration and the file that it was read from.
+#[derive(Clone, Debug)]
+pub struct ConfigFile {
+    /// What it says.
+    pub config: Config,
+    /// The file.
+    pub path: PathBuf,
+}
+
+impl ConfigFile {
+    /// Reads a file. `profile` replaces that of the file.
+    ///
+    /// # Errors
+    ///
+    /// The mistakes in it: line, key, and how to correct it.
+    pub fn read(path: &Path, profile: Option<Profile>) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::unreadable(path, &error))?;
+        let config = Config::parse_with(&text, profile).map_err(|wrong| wrong.of(path))?;
+        Ok(Self { config, path: path.to_owned() })
     }
 }

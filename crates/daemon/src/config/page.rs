@@ -63,8 +63,8 @@ fn manual() -> String {
         "# Configuration\n\n\
          `ringtap run -c ringtap.toml` reads one file in [TOML](https://toml.io). A key that is left out \
          has its default. If a key or value is wrong, ringtap reports its line and how to correct it, \
-         and does not start. `ringtap run --print-default` prints a file with every key, `ringtap run \
-         --check -c FILE` checks a file.\n\n\
+         and does not start; it names all mistakes at once. `ringtap run --print-default` prints a file with \
+         every key, `ringtap run --check -c FILE` checks a file.\n\n\
          On SIGHUP, ringtap reads the file again. Keys marked *live* take effect at once; the log lists \
          other changed keys, which need a restart. A wrong file changes nothing.\n\n\
          Sizes are `\"64MiB\"`, `\"512KiB\"`, `\"1GiB\"` or a number of bytes; times are \
@@ -91,7 +91,20 @@ fn manual() -> String {
     for key in <super::KeepRule as super::key::Keys>::SECTION.keys {
         let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);
     }
+    profiles(&mut page);
     page
+}
+
+/// What each profile sets.
+#[cfg(test)]
+fn profiles(page: &mut String) {
+    page.push_str(
+        "\n## Profiles\n\n`[process] profile`, or `ringtap run --profile`, sets other defaults; a key that \
+         the file has keeps its value. See [memory](memory.md). `default` sets none; these are set by \
+         `small`:\n\n```toml\n",
+    );
+    page.push_str(super::Profile::Small.text().trim_start());
+    page.push_str("```\n");
 }
 
 /// Checks that a file is what the code generates; `RINGTAP_BLESS=1` writes it instead.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ringtap_model::Nanos;
 
 use super::key::{Bounds, KeyProblem, SECOND, section};
-use super::values::{ListenAddress, LogLevel, Span};
+use super::values::{ListenAddress, LogLevel, Profile, Span};
 
 section! {
     /// Figures for Prometheus.
@@ -92,6 +92,9 @@ section! {
         /// not change the user. Capabilities are dropped either way.
         #[accepts = "a user's name, such as \"ringtap\""]
         pub(crate) user: String = String::new(),
+        /// Memory: `default` for thousands of calls, or `small` for a telephone system of up to 100 calls at
+        /// once, with at most 64 MiB. It sets other defaults; a key that the file has keeps its value.
+        pub(crate) profile: Profile = Profile::Default,
         /// Socket for `ringtap keep`, `pause`, `resume` and `rules`. Whoever may write to it, the user of the
         /// process and its group, decides what is recorded. Empty is none.
         #[accepts = "a path, such as \"/run/ringtap/control\", or \"\" for none"]

@@ -148,12 +148,13 @@ impl Spool {
         usize::try_from(self.undecided.0).unwrap_or(usize::MAX)
     }
 
-    /// Settings of a worker's writer, for frames of that link type. `wait`: the writer may block, as in a
-    /// replay.
+    /// Settings of a worker's writer of so many owners, for frames of that link type. `wait`: the writer may
+    /// block, as in a replay.
     pub(crate) fn settings(
         &self,
         worker: usize,
         link: LinkType,
+        owners: usize,
         wait: bool,
         secrets: &Secrets,
     ) -> Option<ringtap_spool::WriterSettings> {
@@ -161,6 +162,8 @@ impl Spool {
             worker: u16::try_from(worker).unwrap_or(u16::MAX),
             link,
             memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
+            owners,
+            blocks: BLOCKS.min(usize::try_from(self.memory.0 / BLOCK_SHARE).unwrap_or(usize::MAX)),
             age: self.age.0,
             span: self.segment.0,
             bytes: self.segment_size.0,
@@ -190,5 +193,9 @@ impl Spool {
     }
 }
 
+/// Most blocks of 2 MiB on their way to the disk: they bridge 48 MiB.
+const BLOCKS: usize = 24;
+/// Bytes of `memory` for each of them, so that a small memory has few.
+const BLOCK_SHARE: u64 = 8 << 20;
 /// Level of zstd: faster than a disk; higher levels gain little.
 const LEVEL: i32 = 1;

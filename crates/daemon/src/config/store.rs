@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use ringtap_model::Nanos;
 
-use super::key::{Bounds, DAY, MIB, section};
+use super::key::{Bounds, DAY, GIB, MIB, section};
 use super::values::{Size, Span};
 
 /// Where records go unless the configuration says otherwise.
@@ -23,6 +23,10 @@ section! {
         /// finds no room is dropped and counted; workers never wait.
         #[bounds = Bounds::between(16, 4_000_000).unit("records")]
         pub(crate) queue: usize = 16_384,
+        /// Memory for pages of each day file that is open, of which there are 8 at most: the ids of records
+        /// are spread evenly, so all of their index is touched.
+        #[bounds = Bounds::between(MIB, GIB)]
+        pub(crate) cache: Size = Size(32 << 20),
         /// Directory of records that wait while the day files are slow, locked or unavailable. On another
         /// disk it also helps when that of the day files is full.
         #[accepts = "a path, such as \"/var/lib/ringtap/outbox\""]

@@ -290,11 +290,42 @@ fn wrong_files() {
         let wrong = Config::parse(text).expect_err(text).of(Path::new("x.toml"));
         assert_eq!(wrong.to_string(), *expected, "{text}");
     }
-    let error = Config::load(Path::new("/nowhere/ringtap.toml")).unwrap_err().to_string();
+    let error = Config::load(Path::new("/nowhere/ringtap.toml"), None).unwrap_err().to_string();
     assert_eq!(
         error,
         "/nowhere/ringtap.toml does not exist: `ringtap run --print-default` prints one to start from"
     );
+}
+
+/// All mistakes of a file are named at once, in the order of their lines.
+#[test]
+fn every_mistake_is_named() {
+    let named = |text: &str| {
+        let wrong = Config::parse(text).expect_err(text).of(Path::new("x"));
+        let lines: Vec<String> = wrong.to_string().lines().map(ToOwned::to_owned).collect();
+        assert_eq!(lines.len(), wrong.count());
+        lines.iter().map(|line| line.split(": ").take(2).collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+    };
+    let text = "[capture]\ninterfaces = 5\nwombat = 1\nring = \"64 MB\"\n[wombat]\n[engine]\nmax_calls = -1\n\
+                [[keep]]\nmos_below = \"low\"\nkeep = \"all\"\ncolour = 1\n";
+    let expected = [
+        "x:2 [capture] interfaces",
+        "x:3 [capture] wombat",
+        "x:4 [capture] ring",
+        "x:5 [wombat]",
+        "x:7 [engine] max_calls",
+        "x:9 [[keep]] mos_below",
+        "x:10 [[keep]] keep",
+        "x:11 [[keep]] colour",
+    ];
+    assert_eq!(named(text), expected);
+    let text = "[capture]\ninterfaces = [\"lo\"]\nsnaplen = 1\nring = 1\n[store]\nretain = \"1h\"\n\
+                [spool]\nsign = \"/k\"\n";
+    let expected = ["x:3 [capture] snaplen", "x:4 [capture] ring", "x:6 [store] retain", "x:8 [spool] sign"];
+    assert_eq!(named(text), expected);
+    // However many there are.
+    let many: String = (0..1_000).map(|number| format!("wrong{number} = 1\n")).collect();
+    assert_eq!(named(&format!("[capture]\n{many}")).len(), 50);
 }
 
 /// What a default looks like in the file is what the file gives.

@@ -16,14 +16,14 @@ use super::key::{KeyValue, key_values, list, quoted};
 macro_rules! choice {
     (
         $(#[doc = $about:literal])+
-        pub(crate) enum $Choice:ident { $(
+        $vis:vis enum $Choice:ident { $(
             $(#[doc = $description:literal])+
             $Value:ident = $word:literal,
         )+ }
     ) => {
         $(#[doc = $about])+
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-        pub(crate) enum $Choice { $(
+        $vis enum $Choice { $(
             $(#[doc = $description])+
             #[serde(rename = $word)]
             $Value,
@@ -145,6 +145,16 @@ pub(crate) enum Speed {
 /// An address to listen on; None if it is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ListenAddress(pub(crate) Option<SocketAddr>);
+
+choice! {
+    /// How much memory the daemon uses: which defaults the keys have.
+    pub enum Profile {
+        /// Thousands of calls.
+        Default = "default",
+        /// A telephone system of up to 100 calls at once.
+        Small = "small",
+    }
+}
 
 choice! {
     /// What is logged.

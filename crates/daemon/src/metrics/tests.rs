@@ -11,6 +11,7 @@ fn shared_status(dir: &std::path::Path) -> (StoreWriter, SharedStatus) {
     let settings = StoreSettings {
         directory: dir.join("records"),
         queue: 16,
+        cache: 1 << 20,
         outbox: dir.join("outbox"),
         outbox_size: 1 << 20,
         journal: None,

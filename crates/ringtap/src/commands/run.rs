@@ -5,10 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use ringtap_daemon::{Config, Outcome, RunOptions, default_file};
+use clap::builder::PossibleValuesParser;
+use ringtap_daemon::{ConfigFile, Outcome, Profile, RunOptions, default_file};
 use ringtap_model::Nanos;
 
-use crate::exit::{Exit, Misuse};
+use crate::exit::Exit;
 use crate::screen::Screen;
 
 /// Run as a daemon: follow calls as they happen, and write their records to the database
@@ -26,6 +27,10 @@ pub(crate) struct Run {
     /// Check the configuration and exit; the status is 0 if it is valid
     #[arg(long)]
     check: bool,
+    /// Memory: `small` for a telephone system of up to 100 calls, with at most 64 MiB; overrides the
+    /// configuration, whose other keys keep their values
+    #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(Profile::NAMES))]
+    profile: Option<String>,
     /// Print a configuration with every key at its default and exit
     #[arg(long, conflicts_with = "check")]
     print_default: bool,
@@ -40,7 +45,9 @@ Examples:
   ringtap run --check -c ringtap.toml
   ringtap run -c ringtap.toml
   systemctl reload ringtap        # after an edit of /etc/ringtap/ringtap.toml
-  ringtap calls --store /var/lib/ringtap/records --since '2026-11-21 02:00'";
+  ringtap calls --store /var/lib/ringtap/records --since '2026-11-21 02:00'
+
+Exit status: 0 after a clean stop, 1 after a failure, 2 if the configuration is wrong.";
 
 impl Run {
     /// Runs it.
@@ -51,14 +58,22 @@ impl Run {
             screen.out.flush().context(WRITING)?;
             return Ok(Exit::Done);
         }
-        let config = Config::load(&self.config).map_err(|wrong| Misuse(wrong.to_string()))?;
+        let profile = self.profile.as_deref().and_then(Profile::of_name);
+        let file = match ConfigFile::read(&self.config, profile) {
+            Ok(file) => file,
+            Err(wrong) => {
+                wrong.to_string().lines().for_each(|mistake| screen.remark(mistake));
+                return Ok(Exit::Usage);
+            }
+        };
         if self.check {
-            writeln!(screen.out, "{}", ringtap_daemon::summary(&config, &self.config)).context(WRITING)?;
+            writeln!(screen.out, "{}", ringtap_daemon::summary(&file.config, &file.path)).context(WRITING)?;
             screen.out.flush().context(WRITING)?;
             return Ok(Exit::Done);
         }
+        let config = file.config;
         let status = self.status.map(Nanos::from_secs);
-        Ok(match ringtap_daemon::run(RunOptions { config, path: self.config, status })? {
+        Ok(match ringtap_daemon::run(RunOptions { config, path: self.config, profile, status })? {
             Outcome::Done => Exit::Done,
             Outcome::WorkerFailed | Outcome::RecordsLost => Exit::Failed,
         })

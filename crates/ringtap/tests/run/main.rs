@@ -19,6 +19,7 @@
 //! | `restarted` | calls in progress while the daemon is stopped, or killed, and started again |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
 //! | `rules` | what is kept by rules, and what is not there |
+//! | `small` | the memory of the small profile |
 //! | `talk` | calls written by hand |
 //! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
 
@@ -45,5 +46,6 @@ mod restarted;
 mod retained;
 mod rules;
 mod sealed;
+mod small;
 mod talk;
 mod wire;

@@ -57,7 +57,7 @@ impl StoreWriter {
         settings: &StoreSettings,
         on_event: impl FnMut(StoreEvent) + Send + 'static,
     ) -> Result<(Self, Recovered), Error> {
-        let files = DayFiles::create(&settings.directory, PATIENCE, None)?;
+        let files = DayFiles::create(&settings.directory, PATIENCE, None, settings.cache)?;
         Self::with(files, settings, Box::new(on_event))
     }
 
