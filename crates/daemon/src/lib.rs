@@ -13,6 +13,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `config` | the configuration: every key, parsed and validated |
+//! | [`check()`] | what a start would find on this machine |
 //! | `clock_watch` | whether the system clock may decide what is old |
 //! | `main_loop` | the first thread: signals, status lines, losses, reloads |
 //! | `threads` | all other threads, started and stopped in order |
@@ -37,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 mod call_notes;
+mod check;
 mod clock_watch;
 mod config;
 mod connections;
@@ -79,6 +81,7 @@ use ringtap_report::text::counted;
 use ringtap_store::StoreWriter;
 use sd_notify::NotifyState;
 
+pub use crate::check::{CheckReport, check};
 use crate::clock_watch::ClockWatch;
 use crate::config::Span;
 pub use crate::config::{Config, ConfigError, ConfigFile, Profile, default_file, default_records};

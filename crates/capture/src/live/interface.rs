@@ -71,6 +71,16 @@ impl Interface {
     }
 }
 
+/// The link type of the frames that a capture on an interface has, without capturing.
+///
+/// # Errors
+///
+/// There is no such interface in this thread's network namespace (the error lists those that there are), it
+/// is down, or its frames cannot be read.
+pub fn link_of(interface: &str) -> Result<LinkType, Error> {
+    Interface::open(interface).map(|interface| interface.link)
+}
+
 /// Names of the interfaces of this thread's network namespace.
 pub(super) fn names() -> Vec<String> {
     let text = fs::read_to_string(STATISTICS).unwrap_or_default();

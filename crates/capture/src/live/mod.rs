@@ -67,6 +67,7 @@ pub use counters::{TapCounters, Timestamps};
 pub use error::Error;
 pub use filter::Filter;
 pub use inject::{Injector, Sent};
+pub use interface::link_of;
 pub use replay::Pace;
 pub use settings::{BATCH, Direction, Fanout, Settings, Source, XdpMode};
 pub use tap::{Tap, open, replay};

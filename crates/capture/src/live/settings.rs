@@ -126,7 +126,12 @@ impl Settings {
         Ok(())
     }
 
-    pub(super) fn filter(&self, link: LinkType) -> Result<Option<Filter>, Error> {
+    /// Compiles the filter for frames of a link type, as a capture does; None if there is none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Filter::new`].
+    pub fn filter(&self, link: LinkType) -> Result<Option<Filter>, Error> {
         let compile = |expression: &String| Filter::with_snaplen(expression, link, self.snaplen);
         let given = self.filter.as_ref().filter(|expression| !expression.trim().is_empty());
         given.map(compile).transpose()

@@ -152,13 +152,14 @@ impl Config {
     }
 }
 
-/// A configuration and the file that it was read from.
+/// A configuration and the text that it was read from, which tells where a key is.
 #[derive(Clone, Debug)]
 pub struct ConfigFile {
     /// What it says.
     pub config: Config,
     /// The file.
     pub path: PathBuf,
+    text: String,
 }
 
 impl ConfigFile {
@@ -170,6 +171,15 @@ impl ConfigFile {
     pub fn read(path: &Path, profile: Option<Profile>) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::unreadable(path, &error))?;
         let config = Config::parse_with(&text, profile).map_err(|wrong| wrong.of(path))?;
-        Ok(Self { config, path: path.to_owned() })
+        Ok(Self { config, path: path.to_owned(), text })
+    }
+
+    /// A problem with a key whose value is right, but cannot be used here.
+    pub(crate) fn problem(&self, section: &str, key: &str, problem: String) -> ConfigError {
+        let error = match Document::parse(&self.text, Config::SECTIONS, &KeepRule::SECTION) {
+            Ok(document) => document.at(section, key, problem),
+            Err(error) => error,
+        };
+        error.of(&self.path)
     }
 }

@@ -64,7 +64,7 @@ fn manual() -> String {
          `ringtap run -c ringtap.toml` reads one file in [TOML](https://toml.io). A key that is left out \
          has its default. If a key or value is wrong, ringtap reports its line and how to correct it, \
          and does not start; it names all mistakes at once. `ringtap run --print-default` prints a file with \
-         every key, `ringtap run --check -c FILE` checks a file.\n\n\
+         every key, `ringtap run --check -c FILE` checks a file and what it names on this machine.\n\n\
          On SIGHUP, ringtap reads the file again. Keys marked *live* take effect at once; the log lists \
          other changed keys, which need a restart. A wrong file changes nothing.\n\n\
          Sizes are `\"64MiB\"`, `\"512KiB\"`, `\"1GiB\"` or a number of bytes; times are \

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use ringtap_daemon::{ConfigFile, Outcome, Profile, RunOptions, default_file};
+use ringtap_daemon::{CheckReport, ConfigFile, Outcome, Profile, RunOptions, default_file};
 use ringtap_model::Nanos;
 
 use crate::exit::Exit;
@@ -24,7 +24,8 @@ pub(crate) struct Run {
     /// Configuration file
     #[arg(short, long, value_name = "FILE", default_value = "/etc/ringtap/ringtap.toml")]
     config: PathBuf,
-    /// Check the configuration and exit; the status is 0 if it is valid
+    /// Check the configuration and what it names on this machine, and exit: the filter, interfaces, keys,
+    /// and directories as the user of the service. Changes nothing
     #[arg(long)]
     check: bool,
     /// Memory: `small` for a telephone system of up to 100 calls, with at most 64 MiB; overrides the
@@ -47,7 +48,8 @@ Examples:
   systemctl reload ringtap        # after an edit of /etc/ringtap/ringtap.toml
   ringtap calls --store /var/lib/ringtap/records --since '2026-11-21 02:00'
 
-Exit status: 0 after a clean stop, 1 after a failure, 2 if the configuration is wrong.";
+Exit status: 0 after a clean stop or a check that found nothing wrong, 1 after a failure, or if this machine
+lacks what the configuration names, 2 if the configuration is wrong.";
 
 impl Run {
     /// Runs it.
@@ -67,9 +69,7 @@ impl Run {
             }
         };
         if self.check {
-            writeln!(screen.out, "{}", ringtap_daemon::summary(&file.config, &file.path)).context(WRITING)?;
-            screen.out.flush().context(WRITING)?;
-            return Ok(Exit::Done);
+            return check(&file, screen);
         }
         let config = file.config;
         let status = self.status.map(Nanos::from_secs);
@@ -78,4 +78,24 @@ impl Run {
             Outcome::WorkerFailed | Outcome::RecordsLost => Exit::Failed,
         })
     }
+}
+
+/// Checks what a configuration names.
+fn check(file: &ConfigFile, screen: &mut Screen) -> anyhow::Result<Exit> {
+    const WRITING: &str = "cannot write to standard output";
+    let CheckReport { problems, remarks, checked } = ringtap_daemon::check(file);
+    for problem in &problems {
+        screen.remark(problem);
+    }
+    for remark in &remarks {
+        screen.remark(format!("note: {remark}"));
+    }
+    let found = match problems.len() {
+        0 => ringtap_daemon::summary(&file.config, &file.path),
+        1 => "1 problem".to_owned(),
+        number => format!("{number} problems"),
+    };
+    writeln!(screen.out, "{found}\nchecked: {checked}").context(WRITING)?;
+    screen.out.flush().context(WRITING)?;
+    Ok(if problems.is_empty() { Exit::Done } else { Exit::Failed })
 }

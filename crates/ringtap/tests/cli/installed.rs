@@ -53,7 +53,20 @@ fn the_configuration_that_is_installed_lacks_nothing_but_an_interface() {
     assert_eq!(refused.status, 2, "{refused:?}");
     assert!(refused.err.contains(&format!("ringtap.toml:{line}: [capture] interfaces:")), "{refused:?}");
     let uncommented = text.replace("# directory =", "directory =").replace("[]", "[\"lo\"]");
-    assert_eq!(check(&uncommented).status, 0, "{:?}", check(&uncommented));
+    assert!(uncommented.contains("user = \"ringtap\""), "the check tries its rights");
+    // Without the package there are neither its user nor its directories.
+    let data = folder.path().join("data");
+    let here = |name: &str| format!("\"{}/{name}\"", data.display());
+    let mut alone = uncommented.replace("user = \"ringtap\"", "user = \"\"");
+    alone = alone.replace("\"/var/lib/ringtap/spool\"", &here("spool"));
+    alone = alone.replace("\"/run/ringtap/control\"", &here("control"));
+    alone += &format!(
+        "\n[store]\ndirectory = {}\noutbox = {}\n[journal]\npath = {}\n",
+        here("records"),
+        here("outbox"),
+        here("journal")
+    );
+    assert_eq!(check(&alone).status, 0, "{:?}", check(&alone));
 }
 
 /// Debian 12's systemd has no @sandbox, and ignores a group of calls that it does not know.

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `asked` | its state and the calls in progress, as it answers |
 //! | `carried` | out of the spool, whatever carried it |
+//! | `checked` | what `run --check` prints, and how it ends |
 //! | `daemon` | a running ringtap, and what it left |
 //! | `disk` | a small disk |
 //! | `far` | segments that move to a bucket |
@@ -25,6 +26,7 @@
 
 mod asked;
 mod carried;
+mod checked;
 mod daemon;
 mod disk;
 #[cfg(feature = "s3")]
