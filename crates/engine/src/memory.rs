@@ -27,6 +27,11 @@ impl MemoryShares {
     }
 }
 
+/// Bytes that an allocator takes beside what it was asked for, and loses between freed pieces.
+pub(crate) const ALLOCATION_BYTES: usize = 24;
+/// Bytes of an entry's places in index, queues, timers and lists of free places.
+pub(crate) const PLACE_BYTES: usize = 96;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -44,6 +44,7 @@ use endpoints::{Endpoints, OwnerList};
 use flow::{ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT};
 use flows::Flows;
 use replicas::CallReplicas;
+pub(crate) use replicas::replica_bytes;
 use siblings::{FAX_GAP, FAX_LEAD, KEY_LEAD, Siblings};
 
 /// Sequence and clock must have advanced together this often before a stream that nothing announced is
@@ -53,8 +54,6 @@ const MIN_SEQUENTIAL: u16 = 5;
 const EVENT_BYTES: u32 = 4;
 /// Media legs of one call.
 pub(crate) const MAX_LEGS: usize = 32;
-/// What a leg costs beside its payload types: itself, and its entries in the table of endpoints.
-pub(crate) const LEG_BYTES: usize = size_of::<replicas::Leg>() + 96;
 
 /// What became of a packet.
 #[derive(Clone, Copy, Debug)]

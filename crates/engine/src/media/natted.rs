@@ -13,11 +13,9 @@ use ringtap_model::Endpoint;
 
 use super::StreamTable;
 use super::details::NONE;
-use super::replicas::{FlowEnds, NattedLeg};
+use super::replicas::{FlowEnds, MAX_NATTED, NattedLeg};
 use crate::update::Side;
 
-/// Such endpoints of a call: of sound and picture of both sides.
-const MAX_NATTED: usize = 4;
 /// Calls that are looked at under one endpoint; where there are more, none of them is taken.
 const MOST_SEARCHED: usize = 8;
 

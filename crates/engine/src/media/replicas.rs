@@ -7,6 +7,7 @@ use ringtap_model::Endpoint;
 
 use super::record::EndedStream;
 use crate::codecs::CodecId;
+use crate::memory::{ALLOCATION_BYTES, PLACE_BYTES};
 use crate::table::hash::Hasher;
 use crate::table::index::Index;
 use crate::table::slots::Slots;
@@ -159,6 +160,24 @@ pub(super) struct NattedLeg {
     pub(super) side: Side,
     /// The address is private, so it is one host's.
     pub(super) is_one_host: bool,
+}
+
+/// Such endpoints of a call: of sound and picture of both sides.
+pub(super) const MAX_NATTED: usize = 4;
+
+/// Bytes of an endpoint's entries in the table of endpoints and its index.
+const ENDPOINT_BYTES: usize = 96;
+
+/// Bytes that a worker holds of the media of a call that announced so many endpoints, each with that many
+/// bytes of payload types: its lists have room for more, as vectors grow, and it may be behind NAT.
+pub(crate) fn replica_bytes(ends: usize, types: usize) -> usize {
+    if ends == 0 {
+        return 0;
+    }
+    let legs = ends.next_power_of_two().max(4) * size_of::<Leg>();
+    let natted = ends.min(MAX_NATTED) * (size_of::<NattedLeg>() + ENDPOINT_BYTES);
+    let places = size_of::<CallReplica>() + PLACE_BYTES;
+    places + legs + natted + ends * (ENDPOINT_BYTES + types) + 2 * ALLOCATION_BYTES
 }
 
 impl CallReplica {

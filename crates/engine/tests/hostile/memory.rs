@@ -183,3 +183,45 @@ fn calls_that_announce_all_they_can_hold_no_more_than_their_share() {
     assert!(most < MEMORY * 45 / 100 + BESIDE, "{most}");
     assert!(feed.dropped("calls_evicted") > 0);
 }
+
+/// Bytes of memory that are no file's: pages, not what was asked of the allocator.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).expect("Linux has it");
+    let kibibytes: usize = line.trim().trim_end_matches(" kB").parse().expect("a number");
+    kibibytes << 10
+}
+
+/// An INVITE whose description names 28 codecs that nobody else names.
+fn invite_with_codecs(index: u32) -> String {
+    let formats: String = (100..128).map(|number| format!(" {number}")).collect();
+    let lines: String =
+        (100..128).map(|number| format!("a=rtpmap:{number} {index:06x}{number}/8000\r\n")).collect();
+    let host = format!("10.1.{}.{}", index >> 8 & 255, index & 255);
+    let rest = sdp(&host, 6_000, &formats[1..], &lines);
+    sip("INVITE sip:b@example.com SIP/2.0", &format!("flood-{index}"), "1 INVITE", &rest)
+}
+
+/// In a program of its own, whose memory no other test changes.
+#[test]
+fn calls_that_invent_codecs_take_no_more_than_their_share_of_pages() {
+    let output = std::process::Command::new(std::env::current_exe().expect("this test"))
+        .args(["--exact", "memory::alone_with_invented_codecs", "--ignored", "--nocapture"])
+        .output()
+        .expect("this program starts again");
+    let said = [output.stdout, output.stderr].map(|said| String::from_utf8_lossy(&said).into_owned());
+    assert!(output.status.success() && said[0].contains("1 passed"), "{said:?}");
+}
+
+#[test]
+#[ignore = "started alone by `calls_that_invent_codecs_take_no_more_than_their_share_of_pages`"]
+fn alone_with_invented_codecs() {
+    let memory = 2 * MEMORY;
+    let mut feed = Feed::new(Config { memory, ..Config::default() });
+    feed.records.wanted = Some("nobody");
+    let start = resident();
+    (0..60_000).for_each(|index| feed.sip(u64::from(index), false, &invite_with_codecs(index)));
+    let taken = resident() - start;
+    assert!(feed.dropped("calls_evicted") > 0, "the table was not full");
+    assert!(taken < memory * 45 / 100 + BESIDE, "{} KiB", taken >> 10);
+}

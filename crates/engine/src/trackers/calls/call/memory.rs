@@ -4,7 +4,8 @@ use ringtap_model::{Dtmf, Endpoint};
 
 use super::{CallEntry, Parties};
 use crate::codecs::CodecId;
-use crate::media::{LEG_BYTES, MAX_LEGS};
+use crate::media::{MAX_LEGS, replica_bytes};
+use crate::memory::{ALLOCATION_BYTES, PLACE_BYTES};
 use crate::update::PayloadTypes;
 
 impl CallEntry {
@@ -18,7 +19,7 @@ impl CallEntry {
 
     /// What it holds on the heap, here and in its replicas in as many workers, in bytes.
     pub(crate) fn heap_bytes(&self, workers: usize) -> usize {
-        let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len());
+        let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len() + ALLOCATION_BYTES);
         let parties = &self.parties;
         let texts = [
             &parties.from_user,
@@ -33,13 +34,16 @@ impl CallEntry {
             &parties.agents[1],
             &parties.final_reason,
         ];
-        let diverted: usize = parties.diverted.iter().map(|number| size_of::<String>() + number.len()).sum();
+        let diverted = parties.diverted.iter();
+        let diverted: usize =
+            diverted.map(|number| 2 * size_of::<String>() + number.len() + ALLOCATION_BYTES).sum();
         let digits = parties.digits.capacity() * (size_of::<Dtmf>() + 8);
-        let types = usize::from(self.announced_types) * size_of::<(u8, CodecId)>() + 16;
-        let replicas = workers * usize::from(self.announced_ends) * (LEG_BYTES + types);
+        let types = usize::from(self.announced_types) * size_of::<(u8, CodecId)>() + 16 + ALLOCATION_BYTES;
+        let replicas = workers * replica_bytes(usize::from(self.announced_ends), types);
         let seen = self.seen.heap_bytes();
         let continuation = parties.continuation.as_ref().map_or(0, |before| before.heap_bytes());
-        let entry = size_of::<Parties>() + self.call_id.heap_bytes() + continuation;
+        let parties = size_of::<Parties>() + 2 * ALLOCATION_BYTES;
+        let entry = parties + PLACE_BYTES + self.call_id.heap_bytes() + continuation;
         entry + texts.into_iter().map(text).sum::<usize>() + diverted + digits + seen + replicas
     }
 }
