@@ -53,8 +53,10 @@ impl Confinement {
 
     /// The process that captures and records: its own directories, its configuration and what that names.
     pub(crate) fn of_capture(config: &Config, path: &Path) -> Self {
+        let heads = Some(config.spool.heads.as_path()).filter(|path| !path.as_os_str().is_empty());
         let directories = [
             config.spool.directory(),
+            heads.and_then(Path::parent),
             config.retention.tier(),
             Some(config.store.directory.as_path()),
             Some(config.store.outbox.as_path()),
@@ -315,6 +317,25 @@ mod tests {
             refused(Command::new("/bin/true").spawn());
         });
         assert_eq!(fs::read_to_string(other.path().join("file")).expect("it is there"), "x");
+    }
+
+    /// It is for another disk than that of the spool and the records.
+    #[test]
+    fn a_capture_process_appends_to_the_file_of_heads() {
+        let [own, notary] = [(), ()].map(|()| tempfile::tempdir().expect("a directory"));
+        let (path, heads) = (own.path().join("ringtap.toml"), notary.path().join("heads"));
+        let shown = own.path().display();
+        let text = format!(
+            "[capture]\ninterfaces = [\"lo\"]\n[spool]\ndirectory = \"{shown}/spool\"\nheads = \"{}\"\n\
+             [store]\ndirectory = \"{shown}/records\"\noutbox = \"{shown}/outbox\"\n\
+             [journal]\npath = \"{shown}/journal\"\n",
+            heads.display()
+        );
+        fs::write(&path, text).expect("a file");
+        let config = Config::load(&path, None).expect("it is right");
+        confined(Confinement::of_capture(&config, &path), move || {
+            File::options().append(true).create(true).open(&heads).expect("the daemon notes heads there");
+        });
     }
 
     #[test]
