@@ -120,15 +120,16 @@ impl<X: Tracker> Engine<X> {
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
 
-    /// The records of calls in progress as if they ended now, at most `most`, and how many there are.
+    /// The records of the latest calls in progress as if they ended now, at most `most`, and how many there
+    /// are.
     pub(crate) fn snapshots_of(&self, most: usize) -> (Vec<(Call, Vec<Stream>)>, usize) {
         let record = |ended: EndedCall| {
             let figures = ended.media.map_or_else(Vec::new, |call| self.streams_so_far(call));
             let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
             (record, streams.into_iter().map(|stream| stream.record).collect())
         };
-        let calls = self.trackers.calls.snapshots(self.drops()).take(most).map(record).collect();
-        (calls, self.trackers.calls.in_progress().count())
+        let (calls, total) = self.trackers.calls.latest(most, self.drops());
+        (calls.map(record).collect(), total)
     }
 
     /// Ends all calls, in order of their first message.

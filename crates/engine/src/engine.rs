@@ -197,9 +197,9 @@ impl<X: Tracker> Engine<X> {
         self.snapshot_of(call)
     }
 
-    /// The records of calls in progress as they would be if they ended now, each with the streams that this
-    /// worker has: at most `most` of them, in no order, and how many there are. For people who watch, not per
-    /// packet: a call costs some tens of microseconds.
+    /// The records of the latest calls in progress as they would be if they ended now, each with the streams
+    /// that this worker has: at most `most` of them, in no order, and how many there are. For people who
+    /// watch, not per packet: a call costs some tens of microseconds.
     pub fn calls_in_progress(&self, most: usize) -> (Vec<(Call, Vec<Stream>)>, usize) {
         self.snapshots_of(most)
     }

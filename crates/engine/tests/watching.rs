@@ -233,6 +233,19 @@ fn a_snapshot_is_what_the_end_would_tell() {
 }
 
 #[test]
+fn the_latest_calls_are_listed() {
+    let mut feed = Feed::new();
+    (0..9).for_each(|call| feed.invite(u64::from(call) * 10, call, 1));
+    for (most, expected) in [(0, &[][..]), (1, &[8]), (3, &[6, 7, 8]), (9, &[0, 1, 2, 3, 4, 5, 6, 7, 8])] {
+        let (calls, total) = feed.engine.calls_in_progress(most);
+        let mut ids: Vec<String> = calls.into_iter().map(|(call, _)| call.call_id).collect();
+        ids.sort_unstable();
+        let expected: Vec<String> = expected.iter().map(|call: &i32| format!("{call}@192.0.2.1")).collect();
+        assert_eq!((ids, total), (expected, 9), "{most}");
+    }
+}
+
+#[test]
 fn loss_outside_is_stamped_on_the_calls_under_way() {
     let mut feed = Feed::new();
     feed.engine.report_external_drops(100);

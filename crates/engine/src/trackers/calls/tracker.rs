@@ -276,10 +276,18 @@ impl CallTracker {
         Some(self.as_ended(slot, call, drops))
     }
 
-    /// The calls in progress as if they ended now, in no order.
-    pub(crate) fn snapshots(&self, drops: u64) -> impl Iterator<Item = EndedCall> {
+    /// The latest calls in progress as if they ended now, at most `most`, and how many there are.
+    pub(crate) fn latest(&self, most: usize, drops: u64) -> (impl Iterator<Item = EndedCall>, usize) {
         let calls = self.calls.iter().filter(|(_, call)| call.is_in_progress());
-        calls.map(move |(slot, call)| self.as_ended(slot, call, drops))
+        let mut calls: Vec<(Nanos, u32)> = calls.map(|(slot, call)| (call.first, slot)).collect();
+        let total = calls.len();
+        if most < total {
+            // The earlier ones come first then, those that are left out.
+            calls.select_nth_unstable(total - most - 1);
+            calls.drain(..total - most);
+        }
+        let slots = calls.into_iter().filter_map(|(_, slot)| Some((slot, self.calls.get(slot)?)));
+        (slots.map(move |(slot, call)| self.as_ended(slot, call, drops)), total)
     }
 
     fn as_ended(&self, slot: u32, call: &CallEntry, drops: u64) -> EndedCall {
