@@ -13,6 +13,8 @@ use crate::update::{PayloadTypes, Side};
 
 /// Payload types of one media description.
 const MAX_TYPES: usize = 32;
+/// From here on a payload type means what SDP says (RFC 3551 section 6).
+const DYNAMIC: u8 = 96;
 /// RFC 3551 section 6: seven bits.
 const PAYLOAD_TYPES: usize = 128;
 /// Media descriptions in one SDP, and ICE candidates of each.
@@ -264,8 +266,12 @@ fn named_types<'a>(
         *slot = Some(map);
     }
     let of = |number| named.iter().map_while(|map| *map).find(|map| map.0 == number).map(|map| map.1);
-    media
-        .payload_types()
+    let listed = || media.payload_types().take(MAX_TYPES);
+    // Some senders name telephone-event without listing its type: it means that one and no other.
+    let unlisted = named.iter().map_while(|map| *map).map(|map| map.0).filter(|number| *number >= DYNAMIC);
+    let unlisted = unlisted.filter(|number| listed().all(|other| other != *number));
+    listed()
+        .chain(unlisted)
         .take(MAX_TYPES)
         .filter_map(|number| {
             let fixed = sdp::static_payload(number);
@@ -396,6 +402,15 @@ mod tests {
         assert_eq!(types(&lines), ["0 PCMU/8000", "96 opus/48000", "18 G729/8000"]);
         assert_eq!(types(&["m=audio 4000 RTP/AVP 8", "a=rtpmap:8 pcma/8000"]), ["8 PCMA/8000"]);
         assert_eq!(types(&["m=audio 4000 RTP/AVP 8", "a=rtpmap:8 G722/16000"]), ["8 G722/16000"]);
+    }
+
+    /// As SIPp announces its digits.
+    #[test]
+    fn a_dynamic_payload_type_is_named_without_being_listed() {
+        let lines = ["m=audio 4000 RTP/AVP 8", "a=rtpmap:8 PCMA/8000", "a=rtpmap:101 telephone-event/8000"];
+        assert_eq!(types(&lines), ["8 PCMA/8000", "101 telephone-event/8000"]);
+        let lines = ["m=audio 4000 RTP/AVP 101 8", "a=rtpmap:101 opus/48000/2", "a=rtpmap:0 PCMU/8000"];
+        assert_eq!(types(&lines), ["101 opus/48000", "8 PCMA/8000"]);
     }
 
     #[test]
