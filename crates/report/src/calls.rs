@@ -155,6 +155,12 @@ impl Row {
         }
     }
 
+    /// A call in progress, which has lasted from its answer until now.
+    pub fn in_progress<'a>(call: &Call, streams: impl Iterator<Item = &'a Stream>, now: Nanos) -> Self {
+        let since = |answer: Nanos| now.since(answer).millis_f64();
+        Self { duration: call.duration_ms.or(call.answer.map(since)), ..Self::new(call, streams) }
+    }
+
     /// One cell for each column. The date is omitted if the heading shows it.
     fn cells(&self, dated: bool) -> Vec<Cell> {
         let time = |start| time::moment(start, dated);
@@ -287,6 +293,16 @@ mod tests {
         let mut out = Vec::new();
         write(&mut out, rows, Order::default(), width, false).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_call_in_progress_has_lasted_until_now() {
+        let answered = samples::START + Nanos::from_secs(5);
+        let active = Call { answer: Some(answered), duration_ms: None, ..samples::call() };
+        let row = |call: &Call| Row::in_progress(call, std::iter::empty(), answered + Nanos::from_secs(7));
+        assert_eq!(row(&active).duration, Some(7_000.0));
+        assert_eq!(row(&Call { answer: None, ..active }).duration, None);
+        assert_eq!(row(&Call { duration_ms: Some(3.0), ..samples::call() }).duration, Some(3.0));
     }
 
     #[test]

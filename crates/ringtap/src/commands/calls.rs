@@ -9,7 +9,7 @@ use ringtap_model::{Call, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
-use ringtap_report::{calls, json};
+use ringtap_report::{calls, json, time};
 use ringtap_store::Query;
 
 use super::control::{ControlArgs, calls_in_progress};
@@ -99,7 +99,10 @@ impl Calls {
         let found = counted(calls.len() as u64, "call");
         let line = format!("{found} found; {} in progress", counted(list.total as u64, "call"));
         let rows = |rows: &mut Vec<calls::Row>| {
-            rows.extend(calls.iter().map(|(call, streams)| calls::Row::new(call, streams.iter())));
+            let now = time::now();
+            let row =
+                |(call, streams): &(Call, Vec<Stream>)| calls::Row::in_progress(call, streams.iter(), now);
+            rows.extend(calls.iter().map(row));
             Ok(())
         };
         self.print(calls.iter().map(|(call, _)| call), rows, (&line, order), screen)?;
