@@ -183,6 +183,13 @@ fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, Undecoded> {
             return Err(Undecoded { why, is_sound: false });
         }
         Some(name) => Codec::from_name(name).map_err(|error| sound(error.to_string()))?,
+        None if is_of_events(stream) => {
+            let why = format!(
+                "a stream of telephone-events (payload type {}) is left out: it is no sound",
+                stream.payload_type
+            );
+            return Err(Undecoded { why, is_sound: false });
+        }
         None => Codec::from_payload_type(stream.payload_type)
             .ok_or_else(|| sound(format!("{name} was never announced and cannot be decoded")))?,
     };
@@ -191,6 +198,12 @@ fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, Undecoded> {
     decoders.open(found, found.rate(clock)).map_err(|error| sound(error.to_string()))?;
     let track = Track::new(found, clock);
     Ok(if stream.payload_type >= 96 { track.with_payload_type(stream.payload_type) } else { track })
+}
+
+/// Whether a stream has telephone-events and nothing else: only they are four bytes long (RFC 4733 section
+/// 2.3). Their records have no codec.
+fn is_of_events(stream: &Stream) -> bool {
+    stream.payload_type >= 96 && stream.packets > 0 && stream.bytes == 4 * stream.packets
 }
 
 /// Finds the RTCP of the call's streams, on their ports or the next higher ones (RFC 3550 section 11, RFC

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::built::{Built, CALL_ID, speech};
+use crate::built::{Built, CALL_ID, rtp, speech};
 use crate::run::{ringtap, run};
 use crate::sound::{ENCODER, likeness, piped, samples, spoken};
 
@@ -357,9 +357,32 @@ fn a_codec_that_nobody_decodes_is_named() {
     assert!(!out.status.success() && err.contains("speex cannot be decoded"), "{err}");
 }
 
-/// A call with video, and with a stream of telephone-events alone, beside its voice.
+/// As SIPp sends a digit: an SSRC of its own, a payload type that the answer does not have.
 #[test]
-fn video_and_events_beside_the_voice_are_a_remark_and_no_failure() {
+fn a_stream_of_events_beside_the_voice_is_a_remark_and_no_failure() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let capture = folder.path().join("in.pcap");
+    let mut built = Built::default();
+    speech(&mut built, (8, "PCMA/8000"), (20, 160), &vec![vec![0xd5; 160]; 100]);
+    for number in 0..8 {
+        let event = rtp(101, number, 800, 9, &[1, 0x0a, 0, 160]);
+        built.udp(1_000 + 20 * u64::from(number), (1, 4000), (2, 6000), &event);
+    }
+    built.write(&capture);
+    let out = ringtap()
+        .args(["extract", capture.to_str().expect("UTF-8"), "--call", CALL_ID, "--wav"])
+        .arg(folder.path().join("out.wav"))
+        .output()
+        .expect("the program starts");
+    let err = String::from_utf8_lossy(&out.stderr);
+    let remark = "a stream of telephone-events (payload type 101) is left out: it is no sound";
+    assert!(out.status.success() && err.contains(remark), "{:?}: {err}", out.status);
+    assert!(folder.path().join("out.wav").is_file());
+}
+
+/// A call with video beside its voice.
+#[test]
+fn video_beside_the_voice_is_a_remark_and_no_failure() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let capture = format!("{}/../../cases/audio-and-video/in.pcap", env!("CARGO_MANIFEST_DIR"));
     let list =
