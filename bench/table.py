@@ -93,8 +93,8 @@ def media(bench, table):
     share = measure(million, "engine") / engine
     table.add("the same, 1,000,000 streams", ">= 0.75 of 104,000", f"{share:.2f}", share >= 0.75)
     for name, what in [("ipv6", "IPv6"), ("qinq", "two VLAN tags"), ("cooked", "cooked capture")]:
-        share = measure(bench.run(name, "media", "--headers", name), "engine", "ratio") / ratio
-        table.add(f"the same, {what}", ">= 0.9 of plain IPv4", f"{share:.2f}", share >= 0.9, "each by its own reference loop")
+        share = measure(bench.run(name, "media", "--headers", name), "engine") / engine
+        table.add(f"the same, {what}", ">= 0.9 of plain IPv4", f"{share:.2f}", share >= 0.9)
     other = bench.run("other", "other")
     table.rate("64 bytes, no telephony", 40e6, measure(other, "engine"), "packets/s", loop)
     return loop
