@@ -27,7 +27,8 @@ impl StoreArgs {
     ///
     /// It cannot be read; or nobody named it and it is not at the usual place.
     pub(crate) fn open(&self) -> anyhow::Result<Reader> {
-        if self.store == ringtap_daemon::default_records() && !self.store.exists() {
+        // Who may not look there is told so by the reader: it may well exist.
+        if self.store == ringtap_daemon::default_records() && matches!(self.store.try_exists(), Ok(false)) {
             let usual = self.store.display();
             let text = format!(
                 "name the database with `--store <DIR>`, or a capture, <FILE>..., where the command reads \

@@ -16,7 +16,6 @@ use ringtap_spool::{DeletionLog, FarStorage, ForgetOrder, ForgetReport, Signer, 
 use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
-use crate::store_args::StoreArgs;
 
 /// Make the recorded packets of a call unreadable for good
 ///
@@ -31,8 +30,9 @@ pub(crate) struct Forget {
     /// Call-ID of the call, a beginning that no other call of the database has, or the id of its record
     #[arg(value_name = "CALL")]
     call: String,
-    #[command(flatten)]
-    store: StoreArgs,
+    /// Directory of the database
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
@@ -63,8 +63,8 @@ impl Forget {
         }
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         let far = distant::of_owner(&self.spool)?;
-        let store = self.store.open()?;
-        let call = named_call(self.store.directory(), &store, &self.call)?;
+        let store = ringtap_store::Reader::open(&self.store)?;
+        let call = named_call(&self.store, &store, &self.call)?;
         let parts = call_part::parts(&call, &store.streams_of(&call.id)?);
         if signer.is_none() && self.is_signed() {
             let problem = "the spool is signed: add `--sign FILE` with the key of `[spool] sign`, \

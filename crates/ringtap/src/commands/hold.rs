@@ -17,7 +17,6 @@ use crate::distant;
 use crate::exit::Exit;
 use crate::filter::FilterArgs;
 use crate::screen::Screen;
-use crate::store_args::StoreArgs;
 
 /// Put calls on hold for a case: their packets and records are not deleted until they are released
 ///
@@ -35,8 +34,9 @@ pub(crate) struct Hold {
     /// Name of the case: letters, digits, `-`, `_` and `.`
     #[arg(long, value_name = "NAME")]
     case: String,
-    #[command(flatten)]
-    store: StoreArgs,
+    /// Directory of the database
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
@@ -61,7 +61,7 @@ impl Hold {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let far = distant::of_owner(&self.spool)?;
-        let store = self.store.open()?;
+        let store = ringtap_store::Reader::open(&self.store)?;
         let mut spool = Reader::open(&self.spool)?;
         if let Some(far) = far {
             spool.far(far);
@@ -70,7 +70,7 @@ impl Hold {
         under_way.iter().for_each(|answer| screen.remark(answer));
         let by = By { case: &self.case, since: now(), product: self.product };
         for call in &calls {
-            let hold = holding::place(self.store.directory(), &store, &self.spool, call, &by)?;
+            let hold = holding::place(&self.store, &store, &self.spool, call, &by)?;
             let what = match packets(&mut spool, &hold) {
                 Ok((0, 0)) => "the spool has no packets of it, its record is held".to_owned(),
                 Ok((packets, 0)) => format!("{} packets", grouped(packets)),
@@ -100,7 +100,7 @@ impl Hold {
                 if calls.is_empty() {
                     bail!(
                         "no call in `{}` matches the filters: nothing was put on hold",
-                        self.store.directory().display()
+                        self.store.display()
                     );
                 }
                 Ok((calls, Vec::new()))
@@ -141,7 +141,7 @@ impl Hold {
     /// Refuses a call that neither the database nor the daemon knows.
     fn refuse_none(&self, found: Vec<Call>, call: &str, error: &anyhow::Error) -> anyhow::Result<Vec<Call>> {
         if found.is_empty() {
-            let store = self.store.directory().display();
+            let store = self.store.display();
             bail!(
                 "no call in `{store}` has the Call-ID or id `{call}`: `ringtap calls --store {store}` lists \
                     the calls; and none under way is put on hold: {error:#}"

@@ -13,7 +13,6 @@ use ringtap_spool::{Hold as Held, Holds as AllHeld, release};
 
 use crate::exit::Exit;
 use crate::screen::Screen;
-use crate::store_args::StoreArgs;
 
 /// End the hold of a case, or of one call in it: the age limits apply again
 ///
@@ -28,8 +27,9 @@ pub(crate) struct Release {
     /// Name of the case
     #[arg(long, value_name = "NAME")]
     case: String,
-    #[command(flatten)]
-    store: StoreArgs,
+    /// Directory of the database
+    #[arg(long, value_name = "DIR")]
+    store: PathBuf,
     /// Directory of the spool
     #[arg(long, value_name = "DIR")]
     spool: PathBuf,
@@ -60,7 +60,7 @@ impl Release {
                 screen.remark(format!("{} stays on hold for another case", hold.call_id));
                 continue;
             } else if let (true, Ok(id)) = (others.is_empty(), hold.id.parse::<Id>()) {
-                ringtap_store::release(self.store.directory(), &id)?;
+                ringtap_store::release(&self.store, &id)?;
             }
             screen.remark(format!("released from {}: {}", self.case, hold.call_id));
         }

@@ -115,6 +115,10 @@ fn a_database_that_cannot_be_written_or_read() {
     refused(&run(["analyze", "--store", text(&path), text(&path)]), 1, "is not a directory");
     refused(&run(["calls", "--store", "/no/such"]), 1, "/no/such does not exist");
     refused(&run(["calls", "--store", text(folder.path())]), 1, "holds no day files");
+    // What changes evidence has no database by default: it may be another spool's.
+    for arguments in [&["forget", "x", "--spool", "s"][..], &["hold", "x", "--case", "c", "--spool", "s"]] {
+        refused(&run(arguments), 2, "--store <DIR>");
+    }
     // Unless ringtap runs on this machine.
     if !Path::new("/var/lib/ringtap/records").exists() {
         for arguments in
