@@ -320,7 +320,7 @@ mod tests {
         engine.counters().kinds().into_iter().chain(unfollowed).filter(|(_, count)| *count > 0).collect()
     }
 
-    /// Only Ethernet frames are decoded while they are prefetched.
+    /// In Ethernet they are decoded while they are prefetched, without a link layer when they are handled.
     #[test]
     fn a_prefetched_packet_is_counted_as_any_other() {
         let stun = [0, 1, 0, 0, 0x21, 0x12, 0xa4, 0x42, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];

@@ -5,6 +5,7 @@
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Output;
 
 use serde_json::Value;
 
@@ -341,6 +342,17 @@ fn packets(capture: &Path, stream: &Value) -> Option<Vec<(u32, Vec<u8>)>> {
         .collect()
 }
 
+/// Extracts the sound of a call to `out.wav`; returns what became of it, and what was said.
+fn extracted(capture: &str, call: &str, folder: &Path) -> (Output, String) {
+    let out = ringtap()
+        .args(["extract", capture, "--call", call, "--wav"])
+        .arg(folder.join("out.wav"))
+        .output()
+        .expect("the program starts");
+    let err = String::from_utf8_lossy(&out.stderr).into_owned();
+    (out, err)
+}
+
 #[test]
 fn a_codec_that_nobody_decodes_is_named() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -348,12 +360,7 @@ fn a_codec_that_nobody_decodes_is_named() {
     let mut built = Built::default();
     speech(&mut built, (97, "speex/8000"), (20, 160), &vec![vec![7; 38]; 100]);
     built.write(&capture);
-    let out = ringtap()
-        .args(["extract", capture.to_str().expect("UTF-8"), "--call", CALL_ID, "--wav"])
-        .arg(folder.path().join("out.wav"))
-        .output()
-        .expect("the program starts");
-    let err = String::from_utf8_lossy(&out.stderr);
+    let (out, err) = extracted(capture.to_str().expect("UTF-8"), CALL_ID, folder.path());
     assert!(!out.status.success() && err.contains("speex cannot be decoded"), "{err}");
 }
 
@@ -369,12 +376,7 @@ fn a_stream_of_events_beside_the_voice_is_a_remark_and_no_failure() {
         built.udp(1_000 + 20 * u64::from(number), (1, 4000), (2, 6000), &event);
     }
     built.write(&capture);
-    let out = ringtap()
-        .args(["extract", capture.to_str().expect("UTF-8"), "--call", CALL_ID, "--wav"])
-        .arg(folder.path().join("out.wav"))
-        .output()
-        .expect("the program starts");
-    let err = String::from_utf8_lossy(&out.stderr);
+    let (out, err) = extracted(capture.to_str().expect("UTF-8"), CALL_ID, folder.path());
     let remark = "a stream of telephone-events (payload type 101) is left out: it is no sound";
     assert!(out.status.success() && err.contains(remark), "{:?}: {err}", out.status);
     assert!(folder.path().join("out.wav").is_file());
@@ -389,12 +391,7 @@ fn video_beside_the_voice_is_a_remark_and_no_failure() {
         ringtap().args(["analyze", "--format", "jsonl", &capture]).output().expect("the program starts");
     let records = String::from_utf8_lossy(&list.stdout).into_owned();
     let call: Value = serde_json::from_str(records.lines().next().expect("a call")).expect("JSON");
-    let out = ringtap()
-        .args(["extract", &capture, "--call", call["call_id"].as_str().expect("a Call-ID"), "--wav"])
-        .arg(folder.path().join("out.wav"))
-        .output()
-        .expect("the program starts");
-    let err = String::from_utf8_lossy(&out.stderr);
+    let (out, err) = extracted(&capture, call["call_id"].as_str().expect("a Call-ID"), folder.path());
     assert!(out.status.success() && err.contains("is left out: it is no sound"), "{:?}: {err}", out.status);
     assert!(folder.path().join("out.wav").is_file());
 }
