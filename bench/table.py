@@ -19,7 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 # Packets of 214 bytes per second that the reference loop reads on the machine that the targets are for.
 LOOP = 72e6
-PARTS = ["media", "calls", "analyze", "sound", "spool", "live", "day", "tshark"]
+PARTS = ["media", "calls", "analyze", "sound", "spool", "live", "day", "peers"]
 
 
 class Bench:
@@ -314,12 +314,12 @@ def main():
     if "day" in parts:
         day(bench, table)
     comparison = ""
-    if "tshark" in parts:
-        print("... compare.py", file=sys.stderr)
+    if "peers" in parts:
+        print("... peers.py", file=sys.stderr)
         done = subprocess.run(
-            [sys.executable, str(HERE / "compare.py"), "--ringtap", options.ringtap], stdout=subprocess.PIPE, text=True, check=True
+            [sys.executable, str(HERE / "peers.py"), "--ringtap", options.ringtap], stdout=subprocess.PIPE, text=True, check=True
         )
-        comparison = "## Beside tshark\n\n" + done.stdout
+        comparison = "## Beside other programs\n\n" + done.stdout
     if bench.machine is None:
         bench.machine = {"processor": "?", "processors": os.cpu_count(), "caches": [], "memory": 0, "kernel": os.uname().release}
     keep(bench, table, comparison, began)

@@ -2,7 +2,7 @@
 # Calls between other programs over a veth pair: SIPp plays a recording to an echo, and baresip calls baresip. ringtap must have the
 # calls in its database, with the right codecs and a good MOS.
 #
-#   bench/peers.sh [RINGTAP]     default: target/release/ringtap
+#   bench/interop.sh [RINGTAP]     default: target/release/ringtap
 #
 # Needs root, network namespaces, sipp (sip-tester), baresip (baresip-core), sox, jq; says what it skips without them. Creates two
 # namespaces joined by a veth pair and removes them again; ends within two minutes.
