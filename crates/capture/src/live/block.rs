@@ -3,7 +3,7 @@
 //! The kernel writes the headers. They are checked nevertheless, since a wrong offset would read another
 //! packet's bytes. An invalid header ends the block and is counted ([`BlockPackets::damaged`]).
 
-use crate::sys::ring::STATUS_END;
+use crate::sys::{self, ring::STATUS_END};
 
 /// One packet of the ring, with its VLAN tag restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +74,7 @@ impl<'a> Iterator for BlockPackets<'a> {
             return self.damage();
         }
         let (packet, rest) = rest.split_at_mut(end);
+        sys::prefetch(rest);
         self.rest = rest;
 
         let (seconds, nanos) = (word(packet, 4), word(packet, 8));
