@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -224,6 +225,21 @@ fn places_are_used_again_and_the_ceiling_holds() {
         let found = reader.read(&[kept.owner], &all(&reader)).unwrap();
         assert_eq!(found.packets().map(|packet| packet.data[17]).collect::<Vec<_>>(), [owner]);
     }
+}
+
+/// Space is had ahead of the writes, and what was not needed is given back.
+#[test]
+fn a_closed_segment_holds_no_space_behind_its_end() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut spool = Spool::new(settings(dir.path()), 2);
+    (0..2 * 9_000).for_each(|number| spool.put(number % 2, 1_400));
+    spool.end();
+    let sizes = segments(dir.path()).into_iter().map(|path| fs::metadata(path).expect("a segment"));
+    let (held, written) = sizes.fold((0, 0), |(held, written), told| {
+        assert!(told.len() > 8 << 20, "too short to have had space ahead: {} bytes", told.len());
+        (held + told.blocks() * 512, written + told.len())
+    });
+    assert!(held <= written + (1 << 20), "{held} bytes on the disk for {written}");
 }
 
 #[test]

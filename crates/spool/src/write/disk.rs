@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringtap_model::Nanos;
+use rustix::fs::{FallocateFlags, fallocate};
 
 use crate::error::Error;
 use crate::files::{create_dir, sync_dir};
@@ -223,6 +224,8 @@ struct OpenSegment {
     file: Option<File>,
     /// Bytes that are known to be on the disk.
     synced: u64,
+    /// Bytes for which the file has space on the disk; all that it may want where none can be had ahead.
+    reserved: u64,
     /// Byte ranges that could not be written.
     refused: Vec<(u64, u64)>,
     /// Hash of the bytes written, if segments are signed: reading them again would cost as much as writing
@@ -319,6 +322,7 @@ impl DiskWriter {
             path,
             file,
             synced: 0,
+            reserved: 0,
             refused: Vec::new(),
             digest: signed.then(blake3::Hasher::new),
             length: 0,
@@ -350,6 +354,7 @@ impl DiskWriter {
             open.refused.push((offset, offset + bytes.len() as u64));
             return;
         };
+        open.reserved = reserve(file, open.reserved, offset, bytes.len() as u64);
         let result =
             file.write_all_at(bytes, offset).map_err(|error| Error::io(&open.path, "written", error));
         if self.written.record(result) {
@@ -437,6 +442,10 @@ impl DiskWriter {
     /// Writes the index once the segment is synced: no index exists without its segment.
     fn close(&mut self, mut open: OpenSegment, rows: &mut Vec<IndexRow>) {
         self.sync(&mut open);
+        if let Some(file) = &open.file {
+            // Returns the space behind its end; if that fails, the file keeps it until it is deleted.
+            let _ = file.metadata().and_then(|told| file.set_len(told.len()));
+        }
         let head = marker::len(self.link) as u64;
         rows.retain(|row| {
             let (from, to) = (row.offset, row.offset + head + u64::from(row.chunk.length));
@@ -482,6 +491,25 @@ impl DiskWriter {
         Ok(())
     }
 }
+
+/// Has space behind the end of a file before it is written: file systems write to it faster than to space
+/// that each write has to find. Returns the bytes for which there is space now.
+fn reserve(file: &File, reserved: u64, offset: u64, len: u64) -> u64 {
+    let end = offset + len;
+    if end <= reserved {
+        return reserved;
+    }
+    // As much again as the segment has: a small one does not take much.
+    let wanted = end + offset.min(AHEAD);
+    match fallocate(file, FallocateFlags::KEEP_SIZE, offset, wanted - offset) {
+        Ok(()) => wanted,
+        // No room for as much, or a file system that has no such call: the write itself tells.
+        Err(_) => u64::MAX,
+    }
+}
+
+/// Bytes of space that a segment has ahead of what is written, at most.
+const AHEAD: u64 = 128 << 20;
 
 fn seal(chain: &mut Chain, open: OpenSegment, chunks: u64, index: Option<String>) -> Result<(), Error> {
     let OpenSegment { segment, path, refused, digest, length, keys, .. } = open;
