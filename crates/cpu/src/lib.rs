@@ -40,6 +40,17 @@ pub fn prefetch_byte(bytes: &[u8], offset: usize) {
     sys::prefetch(bytes.as_ptr().wrapping_add(offset));
 }
 
+/// Prefetches the cache lines of these bytes, which are about to be written: a hint, no byte is touched. The
+/// processor then need not wait for what it would only write over, nor ask other processors for it later.
+#[inline(always)]
+pub fn prefetch_to_write(start: *const u8, bytes: usize) {
+    let mut at = 0;
+    while at < bytes {
+        sys::prefetch_to_write(start.wrapping_add(at));
+        at += LINE;
+    }
+}
+
 /// Asks the system to keep a large table in large pages (2 MiB, on Linux), so that random accesses do not
 /// also miss the TLB. Call it before the memory is first used: pages already in use stay small for now.
 /// Memory that does not fill a large page is left as it is; so is everything if the system has no such pages

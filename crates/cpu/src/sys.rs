@@ -13,6 +13,19 @@ pub(crate) fn prefetch(at: *const u8) {
     let _ = at;
 }
 
+/// A hint that the line will be written; the address is never read.
+#[inline(always)]
+pub(crate) fn prefetch_to_write(at: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // SAFETY: a prefetch never faults, whatever the address; nothing is read through the pointer.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(at.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
+}
+
 /// Advises large pages for the whole large pages in `bytes` bytes from `start` on.
 #[cfg(target_os = "linux")]
 pub(crate) fn large_pages(start: *mut u8, bytes: usize) {

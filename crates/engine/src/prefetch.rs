@@ -147,9 +147,12 @@ impl PrefetchRing {
         if let Some(entry) = rtp(index + DEPTH - 1) {
             streams.prefetch_names(entry.slot);
         }
-        if let Some(entry) = rtp(index + DEPTH / 2) {
+        if let Some(entry) = rtp(index + 2 * DEPTH / 3) {
             streams.prefetch_replica(entry.slot);
             sink.prefetch(entry.slot);
+        }
+        if let Some(entry) = rtp(index + DEPTH / 3) {
+            sink.prefetch_further(entry.slot);
         }
     }
 

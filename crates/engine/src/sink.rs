@@ -184,6 +184,9 @@ pub trait Sink {
     /// A packet of the stream in that slot ([`RtpSeen::stream_slot`]) will probably arrive within the next
     /// few packets: the moment to prefetch its data. A hint: it may be missing or wrong.
     fn prefetch(&self, _stream_slot: u32) {}
+    /// The same packet, some packets later: what [`Sink::prefetch`] asked for is in the cache now, and tells
+    /// what else to prefetch.
+    fn prefetch_further(&self, _stream_slot: u32) {}
     /// An RTCP datagram of a stream whose RTP this worker has seen.
     fn rtcp(&mut self, _seen: &RtcpSeen<'_>) {}
     /// No further packet of the stream follows: it has ended, or proved not to be RTP. Called in the worker

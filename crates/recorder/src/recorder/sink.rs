@@ -130,6 +130,14 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
 
     // HOT.
     #[inline]
+    fn prefetch_further(&self, place: u32) {
+        if let Some(owner) = self.recorder.fast_paths.get(place as usize).and_then(|line| line.owner) {
+            self.recorder.output.writer.prefetch(owner);
+        }
+    }
+
+    // HOT.
+    #[inline]
     fn rtp(&mut self, seen: &RtpSeen<'_>) {
         let frame = self.only(seen.frames);
         let (time, payload_type) = (seen.time, seen.payload_type);

@@ -72,6 +72,9 @@ impl Recorder {
         let (worker, owners) = (usize::from(settings.worker), settings.owners);
         let (policy, epoch) = shared_policy.policy();
         let rest = rest(&policy, worker);
+        let mut fast_paths = Vec::with_capacity(streams);
+        ringtap_cpu::large_pages(fast_paths.spare_capacity_mut());
+        fast_paths.resize(streams, FastPath::NONE);
         Ok(Self {
             output: PacketOutput {
                 writer: SpoolWriter::open(settings)?,
@@ -86,7 +89,7 @@ impl Recorder {
             journal: None,
             journaled_changes: 0,
             streams: HashMap::default(),
-            fast_paths: vec![FastPath::NONE; streams].into_boxed_slice(),
+            fast_paths: fast_paths.into_boxed_slice(),
             waiting: Vec::new(),
             calls: HashMap::new(),
             by_key: HashMap::new(),

@@ -39,6 +39,7 @@ impl EntryWriter {
         if whole > self.writer.ahead() && !self.skip() {
             return false;
         }
+        self.writer.prefetch(whole);
         let Some(place) = self.writer.place(whole) else { return false };
         let (head, body) = place.split_at_mut(HEAD);
         head[..4].copy_from_slice(&what.to_le_bytes());

@@ -89,6 +89,9 @@ pub(crate) fn ring(bytes: usize) -> (Writer, Reader) {
 /// The ring's length is a multiple of this: a cache line.
 pub(crate) const UNIT: usize = 64;
 
+/// Bytes between what is written and what is prefetched.
+const AHEAD: usize = 1 << 10;
+
 impl Writer {
     /// Bytes of the ring.
     pub(crate) fn size(&self) -> usize {
@@ -118,6 +121,16 @@ impl Writer {
         // than `size` after `tail`, so they are none of the reader's. There is one writer, and this borrows
         // it.
         Some(unsafe { slice::from_raw_parts_mut(self.ring.start.as_ptr().add(self.place), bytes) })
+    }
+
+    /// Prefetches so many bytes, some packets ahead of the next ones: the processor's own prefetchers stop at
+    /// the end of each small page.
+    #[inline]
+    pub(crate) fn prefetch(&self, bytes: usize) {
+        let place = self.place + AHEAD;
+        if place + bytes <= self.size() {
+            ringtap_cpu::prefetch_to_write(self.ring.start.as_ptr().wrapping_add(place), bytes);
+        }
     }
 
     /// The next bytes are written. INVARIANT: [`Writer::place`] returned that many.

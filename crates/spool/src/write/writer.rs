@@ -159,6 +159,14 @@ impl SpoolWriter {
         self.put_bytes(owner, frame.time, frame.wire_len, frame.data);
     }
 
+    /// Prefetches what the owner's next packet needs.
+    #[inline]
+    pub fn prefetch(&self, owner: OwnerHandle) {
+        if let Some(counts) = self.owners.get(owner.slot as usize) {
+            ringtap_cpu::prefetch(counts);
+        }
+    }
+
     /// Records a packet of which `data` are the first bytes. HOT: one copy, behind the packet before.
     #[inline]
     pub fn put_bytes(&mut self, owner: OwnerHandle, time: Nanos, wire_len: u32, data: &[u8]) {
