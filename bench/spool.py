@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures how fast packets are recorded and read back, on the disk of the given folder.
 
-    kept      `ringtap run` replays a capture as fast as possible and records everything, between two runs of fio that write as
-              many bytes with O_DIRECT, in sequential writes of one megabyte; and again without recording
+    kept      `ringtap run` replays a capture as fast as possible and records everything, plain and again sealed and signed, between
+              two runs of fio that write as many bytes with O_DIRECT, in sequential writes of one megabyte; and again without recording
     order     strace checks that each write begins where the last one ended
     hour      an hour of 2,000 concurrent calls, from which one call is read back without the page cache
     memory    52,000 concurrent calls: resident memory of the daemon
@@ -58,8 +58,8 @@ def fio(folder, size):
     return json.loads(done.stdout)["jobs"][0]["write"]["bw_bytes"]
 
 
-def configured(folder, capture, spool):
-    """The daemon's configuration; `spool` says whether packets are recorded."""
+def configured(ringtap, folder, capture, spool):
+    """The daemon's configuration; `spool` says how packets are recorded: "plain", "signed" (sealed as well), or not at all."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     text = f"""[capture]
@@ -77,6 +77,11 @@ status = "0s"
 """
     if spool:
         text += f'[spool]\ndirectory = "{folder}/spool"\nkeep = "full"\n'
+    if spool == "signed":
+        keys = {name: folder / f"{name}.key" for name in ("seal", "sign")}
+        subprocess.run([ringtap, "key", *(word for name, path in keys.items() for word in (f"--{name}", path))],
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+        text += "".join(f'{name} = "{path}"\n' for name, path in keys.items())
     path = folder / "ringtap.toml"
     path.write_text(text)
     return path
@@ -108,7 +113,7 @@ class Threads:
 def replay(ringtap, folder, capture, spool):
     """Runs the daemon once: packets, seconds of its worker, and bytes written between the first and the last write."""
     capture.read_bytes()
-    process = subprocess.Popen([ringtap, "run", "-c", configured(folder, capture, spool)], stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen([ringtap, "run", "-c", configured(ringtap, folder, capture, spool)], stderr=subprocess.PIPE, text=True)
     threads = Threads(process.pid)
     try:
         while process.poll() is None:
@@ -146,14 +151,16 @@ def kept(options, folder):
     size = capture.stat().st_size >> 20 << 20
     rounds, disk = [], [fio(folder, size)]
     for number in range(options.rounds):
-        alone = replay(options.ringtap, folder / "run", capture, False)
-        full = replay(options.ringtap, folder / "run", capture, True)
+        alone = replay(options.ringtap, folder / "run", capture, None)
+        full = replay(options.ringtap, folder / "run", capture, "plain")
+        signed = replay(options.ringtap, folder / "run", capture, "signed")
         disk.append(fio(folder, size))
-        full["rate"] = full["bytes"] / full["seconds"]
-        full["share"] = full["rate"] / ((disk[-2] + disk[-1]) / 2)
+        beside = (disk[-2] + disk[-1]) / 2
+        full["rate"], full["signed_rate"] = full["bytes"] / full["seconds"], signed["bytes"] / signed["seconds"]
+        full["share"], full["signed_share"] = full["rate"] / beside, full["signed_rate"] / beside
         full["alone_cpu"] = alone["worker_cpu"]
-        print(f"    round {number + 1}: {full['rate'] / 1e6:.0f} MB/s kept, fio {disk[-1] / 1e6:.0f} MB/s; a packet takes the worker "
-              f"{full['worker_cpu'] / full['packets'] * 1e9:.0f} ns, {alone['worker_cpu'] / alone['packets'] * 1e9:.0f} without the spool",
+        print(f"    round {number + 1}: {full['rate'] / 1e6:.0f} MB/s kept, {full['signed_rate'] / 1e6:.0f} signed, "
+              f"fio {disk[-1] / 1e6:.0f} MB/s; a packet takes the worker {full['worker_cpu'] / full['packets'] * 1e9:.0f} ns, {alone['worker_cpu'] / alone['packets'] * 1e9:.0f} without the spool",
               file=sys.stderr)
         rounds.append(full)
     capture.unlink()
@@ -167,7 +174,7 @@ def order(options, folder):
     capture = folder / "order.pcap"
     generate(options.ringtap, capture, 500, 20, 3)
     trace = folder / "strace.out"
-    configuration = configured(folder / "run", capture, True)
+    configuration = configured(options.ringtap, folder / "run", capture, "plain")
     subprocess.run(
         ["strace", "-f", "-qq", "-o", str(trace), "-e", "trace=openat,close,pwrite64,pwritev,pwritev2,write", options.ringtap, "run", "-c",
          str(configuration)], stderr=subprocess.DEVNULL, check=True,
