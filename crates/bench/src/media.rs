@@ -213,7 +213,7 @@ pub(crate) fn set_up(load: &Load, feed: &mut impl FnMut(&Frame<'_>)) {
 }
 
 /// The RTP timestamp at a time.
-fn ticks(time: Nanos) -> u32 {
+pub(crate) fn ticks(time: Nanos) -> u32 {
     (time.since(START).0 / (PTIME.0 / u64::from(TICKS))) as u32
 }
 

@@ -47,9 +47,11 @@ pub struct Config {
     pub measure_sound: bool,
     /// Which receivers conceal loss where the codec leaves it to them.
     pub receivers: Receivers,
-    /// Touch every page of the tables of streams at the start, so that no packet waits for one: for live
-    /// captures, which then hold the memory of `max_streams` from the beginning.
-    pub prefault: bool,
+    /// For live captures, where packets do not wait. Every page of the tables of streams is touched at the
+    /// start, so the memory of `max_streams` is in use from the beginning. Timers that fire together are
+    /// handled one after the other between packets, so records are made up to half a second of capture time
+    /// later; a late packet of a call may then be counted in it. Without effect on timers in lockstep.
+    pub live: bool,
 }
 
 impl Config {
@@ -90,7 +92,7 @@ impl Default for Config {
             seed: 0x7269_6e67_7461_7000,
             measure_sound: true,
             receivers: Receivers::default(),
-            prefault: false,
+            live: false,
         }
     }
 }

@@ -100,6 +100,7 @@ impl<X: Tracker> Engine<X> {
         is_provisional: bool,
         sink: &mut S,
     ) {
+        self.due.count_record();
         self.finish(&mut figures, sink);
         if is_provisional {
             self.streams.counts.unconfirmed += figures.packets();

@@ -6,7 +6,7 @@ use ringtap_model::{Call, Frame, Id, Nanos, Stream};
 use ringtap_quality::Receivers;
 
 use crate::config::Config;
-use crate::context::{CallRequests, Context, Hop, SipVerdict};
+use crate::context::{CallRequests, Hop};
 use crate::counters::Counters;
 use crate::input::clock::Clock;
 use crate::input::fragments::Fragments;
@@ -17,8 +17,9 @@ use crate::media_paths::MediaPaths;
 use crate::memory::MemoryShares;
 use crate::prefetch::{FrameKind, PrefetchRing, PrefetchedFrame};
 use crate::sink::{CallNumber, RtpSeen, Sink};
+use crate::table::due::DueTimers;
 use crate::table::hash::Hasher;
-use crate::table::timers::{PrefetchStage, Timer, TimerOwner, TimerWheel};
+use crate::table::timers::TimerWheel;
 use crate::team::{Links, Member};
 use crate::tracker::Tracker;
 use crate::trackers::Trackers;
@@ -50,7 +51,7 @@ pub struct Engine<X = ()> {
     pub(crate) receivers: Receivers,
     /// Packets dropped before this engine, a running total.
     pub(crate) external_drops: u64,
-    fired: Vec<Timer>,
+    pub(crate) due: DueTimers,
     /// None while a batch uses it.
     prefetched: Option<Box<PrefetchRing>>,
 }
@@ -120,7 +121,7 @@ impl<X: Tracker> Engine<X> {
             requests: CallRequests { wants_phases: X::WANTS.calls, ..CallRequests::default() },
             member: links.map(|links| Box::new(Member::new(links))),
             external_drops: 0,
-            fired: Vec::with_capacity(config.timers()),
+            due: DueTimers::new(config.timers(), config.live),
             paths: Arc::default(),
             receivers: config.receivers,
             hasher,
@@ -153,13 +154,14 @@ impl<X: Tracker> Engine<X> {
     pub fn tick<S: Sink>(&mut self, now: Nanos, sink: &mut S) {
         self.clock.pass(now);
         self.receive_live(now, sink);
-        self.expire(sink);
+        self.expire_all(sink);
         self.flush_live();
     }
 
     /// Ends everything in progress: calls become `active`, `ringing` or `trying`. The workers of a team end
     /// by the stages of [`team::close`](crate::team::close) instead, which bring a call's streams together.
     pub fn close<S: Sink>(&mut self, sink: &mut S) {
+        self.finish_tick(sink);
         self.release_gaps(sink);
         self.leave_team(sink);
         while self.streams.apply_learned() {}
@@ -293,44 +295,6 @@ impl<X: Tracker> Engine<X> {
         if S::PACKETS {
             sink.rtp(seen);
         }
-    }
-
-    /// Fires the timers that are due.
-    #[cold]
-    pub(crate) fn expire<S: Sink>(&mut self, sink: &mut S) {
-        let now = self.clock.now();
-        let mut fired = std::mem::take(&mut self.fired);
-        fired.clear();
-        // Endpoints learned from streams take effect before any timer fires.
-        self.streams.apply_learned();
-        self.give_up_on_overdue(sink);
-        self.timers.expired(now, &mut fired);
-        let lead = PrefetchStage::DISTANCES[0].1;
-        for index in 0..if fired.is_empty() { 0 } else { fired.len() + lead } {
-            // While one timer is handled, the memory for those after it arrives.
-            for (stage, ahead) in PrefetchStage::DISTANCES {
-                if let Some(timer) = (index + ahead).checked_sub(lead).and_then(|at| fired.get(at)) {
-                    self.trackers.prefetch_timer(*timer, now, stage, &self.streams);
-                }
-            }
-            let Some(timer) = index.checked_sub(lead).and_then(|at| fired.get(at)) else { continue };
-            self.timer(*timer, sink);
-        }
-        self.fired = fired;
-        self.collect();
-    }
-
-    fn timer<S: Sink>(&mut self, timer: Timer, sink: &mut S) {
-        if timer.owner == TimerOwner::Connections {
-            self.tcp.expire(timer.ticket, self.clock.now(), &mut self.timers);
-            return;
-        }
-        let mut cx = context!(self, timer.owner, sink);
-        self.trackers.timer(timer, &mut cx);
-        if let Some((figures, is_provisional)) = self.trackers.streams.ended.take() {
-            self.deliver_stream(figures, is_provisional, sink);
-        }
-        self.serve_requests(sink);
     }
 
     /// Copies the counts of the tables into the counters.

@@ -55,6 +55,7 @@ impl<X: Tracker> Engine<X> {
         now: Nanos,
         sink: &mut S,
     ) {
+        self.due.count_record();
         let Some(call) = ended.media else { return self.deliver_call(*ended, Vec::new(), how, sink) };
         let figures = self.streams_of(call, how, sink);
         let Some(member) = &mut self.member else { return self.deliver_call(*ended, figures, how, sink) };

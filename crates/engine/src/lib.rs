@@ -28,7 +28,8 @@
 //! | module | holds |
 //! |---|---|
 //! | [`config`], [`sink`], [`counters`] | what goes in, where records go, what was counted |
-//! | `engine`, `prefetch` | the packet path: frames, timers, the fast path of RTP |
+//! | `engine`, `prefetch` | the packet path: frames, the fast path of RTP |
+//! | `expiry` | timers that are due: all at once, or a few between packets |
 //! | `decode`, `input` | frames to datagrams and messages: reassembly, classification |
 //! | `tracker`, `context` | the interface of trackers: what they want, what they are lent |
 //! | `trackers` | calls, registrations, messages, streams, RTCP |
@@ -54,6 +55,7 @@ mod decode;
 mod delivery;
 mod engine;
 mod exchange;
+mod expiry;
 mod input;
 mod media;
 mod media_paths;

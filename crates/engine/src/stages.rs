@@ -53,6 +53,7 @@ impl<X: Tracker> Engine<X> {
         if let Some(member) = &mut self.member {
             member.enter_lockstep();
         }
+        self.finish_tick(sink);
         self.receive(sink);
         let mut more = false;
         match stage {
@@ -60,7 +61,7 @@ impl<X: Tracker> Engine<X> {
                 self.clock.pass(tick.now);
                 self.timers.leap(tick.leap);
                 if self.timers.due(tick.now) {
-                    self.expire(sink);
+                    self.expire_all(sink);
                 }
             }
             Stage::Exchange => more = self.reassemble_tunnelled(),

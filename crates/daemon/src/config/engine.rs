@@ -79,8 +79,8 @@ impl Limits {
         self.max_calls.saturating_add(self.max_streams)
     }
 
-    /// The engine's configuration, with the seed of its hashes, and whether its memory is allocated at once.
-    pub(crate) fn engine(&self, quality: &Quality, seed: u64, prefault: bool) -> engine::Config {
+    /// The engine's configuration, with the seed of its hashes, and whether it captures live.
+    pub(crate) fn engine(&self, quality: &Quality, seed: u64, live: bool) -> engine::Config {
         engine::Config {
             max_calls: self.max_calls,
             max_streams: self.max_streams,
@@ -103,7 +103,7 @@ impl Limits {
             measure_sound: self.measure_sound,
             receivers: quality.receivers(),
             seed,
-            prefault,
+            live,
         }
     }
 }

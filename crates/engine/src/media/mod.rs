@@ -102,7 +102,7 @@ impl StreamTable {
     pub(crate) fn new(config: &Config, worker: usize, workers: usize, hasher: Hasher) -> Self {
         let (streams, calls) = (config.max_streams, config.max_calls * workers);
         Self {
-            flows: Flows::new(streams, hasher.clone(), config.prefault),
+            flows: Flows::new(streams, hasher.clone(), config.live),
             endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone()),
             replicas: CallReplicas::new(calls, hasher.clone()),
             codecs: Codecs::new(hasher),

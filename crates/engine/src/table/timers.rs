@@ -46,6 +46,8 @@ impl PrefetchStage {
 }
 
 const TICK: Nanos = Nanos::from_millis(500);
+/// Between two slices of a tick: a record takes less than half of it, and packets the rest.
+const APART: Nanos = Nanos::from_micros(20);
 const SLOTS: usize = 1024;
 const NONE: u32 = u32::MAX;
 /// Timers of one slot that lie together: what fires together is read from memory in a row, not one by one.
@@ -83,10 +85,13 @@ pub(crate) struct TimerWheel {
     armed: usize,
     /// Time that the source leapt over and that passed for no one.
     leapt: Nanos,
-    /// When the next tick is over.
+    /// When the next tick is over, or the next slice of the last one is due.
     next: Nanos,
     /// By owner and slot.
     pending: [Vec<PendingTimer>; OWNERS],
+    /// Timers that have fired and were not taken, of the ticks from this one up to `done`.
+    firing: Slot,
+    firing_from: u64,
 }
 
 /// The first timer of a slot that has not fired.
@@ -126,6 +131,8 @@ impl TimerWheel {
             leapt: Nanos::ZERO,
             next: TICK,
             pending: [const { Vec::new() }; OWNERS],
+            firing: EMPTY,
+            firing_from: 1,
         }
     }
 
@@ -137,6 +144,13 @@ impl TimerWheel {
 
     fn set_next(&mut self) {
         self.next = self.leapt + Nanos((self.done + 1).saturating_mul(TICK.0));
+    }
+
+    /// Has [`TimerWheel::due`] hold again soon after this time, for those timers of the last tick that are
+    /// left; None: not before the next tick.
+    pub(crate) fn set_slice(&mut self, now: Option<Nanos>) {
+        self.set_next();
+        self.next = now.map_or(self.next, |now| self.next.min(now + APART));
     }
 
     fn tick(&self, at: Nanos) -> u64 {
@@ -188,14 +202,15 @@ impl TimerWheel {
     }
 
     /// The timer to be reported when one fires: that of the object which is in its slot now. None when
-    /// another one has fired for it.
-    fn current(pending: &mut [Vec<PendingTimer>; OWNERS], tick: u64, timer: Timer) -> Option<Timer> {
+    /// another one has fired for it, or it has been armed again since.
+    fn current(&mut self, timer: Timer) -> Option<Timer> {
         let Some(list) = list_of(timer.owner) else { return Some(timer) };
-        let pending = pending[list].get_mut(timer.ticket.slot as usize)?;
-        if pending.tick != tick as u32 {
+        let pending = self.pending[list].get_mut(timer.ticket.slot as usize)?;
+        let (from, done) = (self.firing_from as u32, self.done as u32);
+        if pending.tick.wrapping_sub(from) > done.wrapping_sub(from) {
             return None;
         }
-        pending.tick = pending.tick.wrapping_sub(SLOTS as u32);
+        pending.tick = from.wrapping_sub(SLOTS as u32);
         let ticket = Ticket { generation: pending.generation, ..timer.ticket };
         Some(Timer { ticket, ..timer })
     }
@@ -217,7 +232,7 @@ impl TimerWheel {
         }
     }
 
-    /// Whether [`TimerWheel::expired`] has anything to look at. HOT: one comparison.
+    /// Whether a tick is over, or a slice of it is due. HOT: one comparison.
     #[inline]
     pub(crate) fn due(&self, now: Nanos) -> bool {
         now >= self.next
@@ -225,33 +240,55 @@ impl TimerWheel {
 
     /// Moves on to `now` and appends what fired, in order of time and, within a tick, of arming.
     pub(crate) fn expired(&mut self, now: Nanos, fired: &mut Vec<Timer>) {
+        self.move_on(now);
+        self.take_fired(usize::MAX, fired);
+    }
+
+    /// Moves on to `now`: [`TimerWheel::take_fired`] gives what fired.
+    ///
+    /// INVARIANT: all that fired before has been taken.
+    pub(crate) fn move_on(&mut self, now: Nanos) {
         let target = self.tick(now);
-        if self.armed == 0 {
-            self.done = self.done.max(target);
-            self.set_next();
-            return;
-        }
-        let from = self.done + 1;
-        // After a whole revolution every slot has come by once.
-        let last = target.min(self.done + SLOTS as u64);
-        for tick in from..=last {
-            self.fire(tick, fired);
+        self.firing_from = self.done + 1;
+        if self.armed > 0 {
+            // After a whole revolution every slot has come by once.
+            for tick in self.firing_from..=target.min(self.done + SLOTS as u64) {
+                let next = std::mem::replace(&mut self.slots[(tick % SLOTS as u64) as usize], EMPTY);
+                self.append_firing(next);
+            }
         }
         self.done = self.done.max(target);
         self.set_next();
     }
 
-    fn fire(&mut self, tick: u64, fired: &mut Vec<Timer>) {
-        let slot = (tick % SLOTS as u64) as usize;
-        let mut index = std::mem::replace(&mut self.slots[slot], EMPTY).first;
-        while let Some(chunk) = self.chunks.get_mut(index as usize) {
-            let timers = chunk.timers.get(..chunk.count as usize).unwrap_or_default();
-            fired.extend(timers.iter().filter_map(|timer| Self::current(&mut self.pending, tick, *timer)));
-            self.armed -= timers.len();
-            let next = std::mem::replace(&mut chunk.next, self.free);
-            self.free = index;
-            index = next;
+    fn append_firing(&mut self, next: Slot) {
+        match self.chunks.get_mut(self.firing.last as usize) {
+            _ if next.first == NONE => {}
+            Some(last) => (last.next, self.firing.last) = (next.first, next.last),
+            None => self.firing = next,
         }
+    }
+
+    /// Appends what fired and has not been taken, at least `wanted` where there are so many. Whether more are
+    /// left.
+    pub(crate) fn take_fired(&mut self, wanted: usize, fired: &mut Vec<Timer>) -> bool {
+        let enough = fired.len().saturating_add(wanted);
+        while fired.len() < enough
+            && let Some(chunk) = self.chunks.get_mut(self.firing.first as usize)
+        {
+            let (timers, count) = (chunk.timers, chunk.count as usize);
+            let next = std::mem::replace(&mut chunk.next, self.free);
+            self.free = self.firing.first;
+            self.firing = if next == NONE { EMPTY } else { Slot { first: next, ..self.firing } };
+            self.armed -= count;
+            fired.extend(timers.iter().take(count).filter_map(|timer| self.current(*timer)));
+        }
+        self.is_firing()
+    }
+
+    /// Whether something has fired that was not taken.
+    pub(crate) fn is_firing(&self) -> bool {
+        self.firing.first != NONE
     }
 }
 
@@ -450,5 +487,25 @@ mod tests {
         assert!(wheel.chunks.capacity() >= SLOTS);
         assert_eq!(TimerWheel::new(0).chunks.capacity(), 0);
         assert!(TimerWheel::new(40).chunks.capacity() >= SLOTS + 2);
+    }
+
+    #[test]
+    fn what_fired_is_taken_bit_by_bit_and_what_is_armed_meanwhile_waits() {
+        let mut wheel = TimerWheel::new(4);
+        wheel.expired(at(100), &mut Vec::new());
+        let timers: Vec<Timer> = (0..3 * TOGETHER as u32 + 1).map(|slot| connection(slot, 0)).collect();
+        timers.iter().for_each(|timer| wheel.arm(at(105), *timer));
+        wheel.move_on(at(106));
+        let mut fired = Vec::new();
+        assert!(!wheel.due(at(106)) && wheel.take_fired(1, &mut fired));
+        assert_eq!(fired, timers[..TOGETHER]);
+        wheel.set_slice(Some(at(106)));
+        assert!(!wheel.due(at(106)) && wheel.due(at(106) + APART));
+        // One that is armed again while it waits fires once, at its new time.
+        wheel.arm(at(110), timers[2 * TOGETHER]);
+        while wheel.take_fired(1, &mut fired) {}
+        assert_eq!((fired.len(), wheel.armed), (timers.len() - 1, 1));
+        wheel.expired(at(111), &mut fired);
+        assert_eq!((fired.last(), wheel.armed), (Some(&timers[2 * TOGETHER]), 0));
     }
 }
