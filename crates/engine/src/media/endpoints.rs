@@ -51,8 +51,9 @@ pub(crate) struct Endpoints {
 }
 
 impl Endpoints {
-    pub(crate) fn new(ceiling: usize, hasher: Hasher) -> Self {
-        Self { entries: Slots::new(ceiling), nodes: Slots::new(ceiling), index: Index::new(ceiling), hasher }
+    pub(crate) fn new(ceiling: usize, hasher: Hasher, live: bool) -> Self {
+        let index = if live { Index::new(ceiling) } else { Index::growing(ceiling) };
+        Self { entries: Slots::new(ceiling), nodes: Slots::new(ceiling), index, hasher }
     }
 
     /// Enters an owner under an endpoint; gives the number to take it out with, None at the ceiling.
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn owners_come_newest_first_and_leave() {
         let end = Endpoint::new([192, 0, 2, 1].into(), 4000);
-        let mut table = Endpoints::new(10, Hasher::new(1));
+        let mut table = Endpoints::new(10, Hasher::new(1), true);
         let nodes: Vec<u32> = (0..3).filter_map(|owner| table.add(end, OwnerList::Calls, owner)).collect();
         assert_eq!(table.owners(end, OwnerList::Calls).collect::<Vec<_>>(), [2, 1, 0]);
         assert_eq!(table.owners(end, OwnerList::Flows).count(), 0);
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_ceiling_holds() {
-        let mut table = Endpoints::new(2, Hasher::new(1));
+        let mut table = Endpoints::new(2, Hasher::new(1), false);
         let end = |port| Endpoint::new([192, 0, 2, 1].into(), port);
         assert!(table.add(end(1), OwnerList::Flows, 1).is_some());
         assert!(table.add(end(1), OwnerList::Flows, 2).is_some());

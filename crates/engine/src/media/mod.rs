@@ -103,7 +103,7 @@ impl StreamTable {
         let (streams, calls) = (config.max_streams, config.max_calls * workers);
         Self {
             flows: Flows::new(streams, hasher.clone(), config.live),
-            endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone()),
+            endpoints: Endpoints::new(2 * streams + MAX_LEGS * calls, hasher.clone(), config.live),
             replicas: CallReplicas::new(calls, hasher.clone()),
             codecs: Codecs::new(hasher),
             intervals: Rows::new(streams.saturating_mul(32)),

@@ -1,11 +1,12 @@
-//! Where objects of a table are found by their hash: one cache line a look-up, no growth and no rehash while
-//! it runs.
+//! Where objects of a table are found by their hash: one cache line a look-up, for live captures without
+//! growth and rehash while they run.
 
-/// An open-addressed table from hashes to slots of a slab, sized once for its ceiling.
+/// An open-addressed table from hashes to slots of a slab.
 ///
 /// An entry is a word: the upper half of the hash, which also tells where it belongs, and the slot. Linear
 /// probing at a load of two thirds at most, so a look-up ends in the line where it began, as a rule; taking
-/// an entry out moves the next ones back, so that no tombstones gather and no rehash is ever due.
+/// an entry out moves the next ones back, so that no tombstones gather. One sized for its ceiling is never
+/// rehashed.
 ///
 /// INVARIANT: the hash is keyed, so that nobody can aim entries at one place.
 pub(crate) struct Index {
@@ -13,6 +14,8 @@ pub(crate) struct Index {
     mask: usize,
     shift: u32,
     len: usize,
+    /// Positions to which it may grow.
+    most: usize,
 }
 
 /// No slot.
@@ -21,11 +24,31 @@ pub(crate) const NONE: u32 = u32::MAX;
 impl Index {
     /// For up to `ceiling` entries. Zeroed pages of the system: what is never used costs no memory.
     pub(crate) fn new(ceiling: usize) -> Self {
-        let positions = (ceiling.min(NONE as usize - 1) * 3 / 2 + 1).next_power_of_two().max(8);
+        let positions = positions(ceiling);
         let bits = positions.trailing_zeros();
         let mut entries = vec![EMPTY; positions].into_boxed_slice();
         ringtap_cpu::large_pages(&mut entries);
-        Self { entries, mask: positions - 1, shift: 32 - bits.min(32), len: 0 }
+        Self { entries, mask: positions - 1, shift: 32 - bits.min(32), len: 0, most: positions }
+    }
+
+    /// As [`Index::new`], but small at the beginning, and twice as large whenever it is two thirds full: for
+    /// files, where a pause of milliseconds is none, and the memory of a ceiling that is far away is.
+    pub(crate) fn growing(ceiling: usize) -> Self {
+        Self { most: positions(ceiling), ..Self::new(ceiling.min(FIRST)) }
+    }
+
+    /// Moves all entries into twice the room.
+    #[cold]
+    fn grow(&mut self) {
+        let larger = Self { most: self.most, len: self.len, ..Self::new(self.entries.len()) };
+        let entries = std::mem::replace(self, larger).entries;
+        for entry in entries.into_iter().filter(|entry| *entry != EMPTY) {
+            let mut position = self.home((entry >> 32) as u32);
+            while self.entries[position] != EMPTY {
+                position = (position + 1) & self.mask;
+            }
+            self.entries[position] = entry;
+        }
     }
 
     #[cfg(test)]
@@ -64,6 +87,9 @@ impl Index {
 
     /// Enters a slot. False, and nothing done, when all places that the ceiling allows are taken.
     pub(crate) fn insert(&mut self, hash: u64, slot: u32) -> bool {
+        if self.len * 3 > self.mask * 2 && self.mask + 1 < self.most {
+            self.grow();
+        }
         // One place stays empty, so that every search ends.
         if self.len >= self.mask || slot == NONE {
             return false;
@@ -122,6 +148,14 @@ impl Index {
     }
 }
 
+/// Positions for up to `ceiling` entries.
+fn positions(ceiling: usize) -> usize {
+    (ceiling.min(NONE as usize - 1) * 3 / 2 + 1).next_power_of_two().max(8)
+}
+
+/// Entries for which a growing index has room at the beginning.
+const FIRST: usize = 4096;
+
 /// No entry: slots are kept plus one.
 const EMPTY: u64 = 0;
 
@@ -151,6 +185,23 @@ mod tests {
         assert_eq!(index.find(u64::MAX, |slot| slot == entered), None);
         assert_eq!(index.find(u64::MAX, |slot| slot == entered - 1), Some(entered - 1));
         assert_eq!(index.first(0), NONE);
+    }
+
+    #[test]
+    fn a_growing_index_keeps_what_it_has() {
+        let mut index = Index::growing(1 << 20);
+        let hash = |slot: u32| u64::from(slot).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let first = index.entries.len();
+        for slot in 0..100_000 {
+            assert!(index.insert(hash(slot), slot));
+        }
+        assert!(first < 20_000 && index.entries.len() < 1 << 19, "{first}, {}", index.entries.len());
+        assert!((0..100_000).all(|slot| index.find(hash(slot), |found| found == slot) == Some(slot)));
+        assert!((0..100_000).all(|slot| index.remove(hash(slot), slot)));
+        assert_eq!(index.len(), 0);
+        let mut small = Index::growing(5);
+        while small.insert(1 << 40, small.len() as u32) {}
+        assert_eq!(small.entries.len(), Index::new(5).entries.len());
     }
 
     proptest! {
