@@ -192,5 +192,5 @@ impl Workers {
 
 /// The worker to which a fan-out assigns a frame.
 fn place(frame: &Frame<'_>) -> usize {
-    team::assign(frame, WORKERS).worker
+    team::Assigner::new(&ringtap_engine::Config::default(), WORKERS).assign(frame).worker
 }

@@ -33,6 +33,7 @@
 //! |---|---|
 //! | `capture`, `format` | [`Capture`], one opened file, its [`Format`] and [`Compression`] |
 //! | `frames`, `owned_frames` | [`Frames`], its packets; [`OwnedFrames`], packets that stay in memory |
+//! | `shared_frames` | [`SharedFrames`], packets that several threads read |
 //! | `pcap`, `pcapng`, `erf`, `snoop`, `netmon` | one format each |
 //! | `clock` | the clock of a pcapng interface |
 //! | `content`, `unpack`, `window` | the bytes of a file as stored, decompressed, and the part in memory |
@@ -58,6 +59,7 @@ mod netmon;
 mod owned_frames;
 mod pcap;
 mod pcapng;
+mod shared_frames;
 mod snoop;
 #[expect(unsafe_code, reason = "sockets, rings and prefetching cannot do without")]
 mod sys;
@@ -71,5 +73,6 @@ pub use format::Format;
 pub use frames::{FrameChoice, Frames};
 pub use merge::Merge;
 pub use owned_frames::OwnedFrames;
+pub use shared_frames::{SharedFrame, SharedFrames};
 pub use unpack::Compression;
 pub use writer::Writer;

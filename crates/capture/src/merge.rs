@@ -7,6 +7,7 @@ use ringtap_model::{Frame, Nanos};
 
 use crate::frames::{Cursor, FrameChoice, MOST_RESERVED};
 use crate::owned_frames::OwnedFrames;
+use crate::shared_frames::{SharedFrame, SharedFrames};
 use crate::window::Window;
 use crate::{Capture, Damage};
 
@@ -88,6 +89,63 @@ impl Merge {
         batch
     }
 
+    /// Shares the next frames, at most `most` and little more than 2 MiB, passing each to `add`; returns
+    /// their number, 0 at the end. `to` keeps their bytes while this reads on.
+    pub fn share(
+        &mut self,
+        most: usize,
+        to: &mut SharedFrames,
+        mut add: impl FnMut(&Frame<'_>, SharedFrame),
+    ) -> usize {
+        let (mut count, mut bytes) = (0, 0);
+        while count < most && bytes < MOST_SHARED && to.has_room(self.windows.len()) {
+            let before = count;
+            self.prepare();
+            let Self { windows, cursors, waiting, current, unknown, number } = self;
+            if let ([window], [cursor]) = (&windows[..], &mut cursors[..]) {
+                let index = to.hold(0, window);
+                cursor.select(window, usize::MAX, &mut Vec::new(), |frame| {
+                    if count == most || bytes >= MOST_SHARED {
+                        return FrameChoice::Stop;
+                    }
+                    *number += 1;
+                    frame.number = *number;
+                    add(frame, SharedFrame::new(frame, window, index));
+                    count += 1;
+                    bytes += frame.data.len();
+                    FrameChoice::Skip
+                });
+                if cursor.head(window).is_none() && current.take().is_some() {
+                    unknown.push(0);
+                }
+            }
+            while windows.len() > 1
+                && count < most
+                && bytes < MOST_SHARED
+                && let Some(file) = *current
+                && let (Some(window), Some(cursor)) = (windows.get(file), cursors.get_mut(file))
+                && let Some(mut frame) = cursor.head(window)
+            {
+                *number += 1;
+                frame.number = *number;
+                add(&frame, SharedFrame::new(&frame, window, to.hold(file, window)));
+                count += 1;
+                bytes += frame.data.len();
+                match cursor.next(window) {
+                    Some(time) => *current = Some(earliest(waiting, (time, file))),
+                    None => {
+                        *current = None;
+                        unknown.push(file);
+                    }
+                }
+            }
+            if count == before {
+                break;
+            }
+        }
+        count
+    }
+
     /// The next frame, which stays the next; `None` at the end.
     pub fn peek(&mut self) -> Option<Frame<'_>> {
         self.prepare();
@@ -132,6 +190,9 @@ impl Merge {
         }
     }
 }
+
+/// Bytes of frames that are shared at once: their windows stay in memory.
+const MOST_SHARED: usize = 2 << 20;
 
 /// The index of the earliest: `key` or a waiting one, which `key` then replaces in the heap.
 #[inline]
@@ -185,6 +246,41 @@ mod tests {
         assert_eq!(letters(&[]), "");
         assert_eq!(letters(&[capture(b'a', &[])]), "");
         assert_eq!(letters(&[capture(b'a', &[]), capture(b'b', &[3, 1])]), "bb");
+    }
+
+    /// Frames of many windows, with a new batch before the last is let go.
+    #[test]
+    fn shared_frames_stay_while_their_source_reads_on() {
+        let long: Vec<u64> = (1..40_000).collect();
+        for captures in [vec![capture(b'a', &long)], vec![capture(b'a', &long), capture(b'b', &long[500..])]]
+        {
+            let wanted = Merge::new(&captures).owned();
+            let mut wanted = wanted.iter();
+            let (mut merge, mut held) = (Merge::new(&captures), std::collections::VecDeque::new());
+            loop {
+                let (mut frames, mut list) = (SharedFrames::default(), Vec::new());
+                let count = merge.share(7_000, &mut frames, |frame, shared| {
+                    list.push((frame.number, frame.data[0], shared));
+                });
+                assert_eq!(count, list.len());
+                held.push_back((frames, list));
+                while held.len() > 3 || count == 0 {
+                    let Some((frames, list)) = held.pop_front() else { break };
+                    for (number, letter, shared) in list {
+                        let (frame, wanted) = (frames.frame(&shared), wanted.next().expect("as many"));
+                        assert_eq!((frame.number, frame.data), (number, &[letter][..]));
+                        assert_eq!(
+                            (frame.number, frame.time, frame.data),
+                            (wanted.number, wanted.time, wanted.data)
+                        );
+                    }
+                }
+                if count == 0 {
+                    break;
+                }
+            }
+            assert!(wanted.next().is_none());
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The part of a file's content that is in memory.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::content::Content;
@@ -38,7 +39,9 @@ enum Source {
 #[derive(Debug)]
 pub(crate) struct Window {
     source: Source,
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
+    /// Bytes that this window had before, while others held them.
+    left: Vec<Arc<Vec<u8>>>,
     /// Bytes in use.
     filled: usize,
     /// Offset in the content of the first byte behind these.
@@ -62,7 +65,8 @@ impl Window {
     }
 
     fn new(source: Source, size: usize) -> Self {
-        Self { source, bytes: vec![0; size], filled: 0, end: 0, is_last: false, damage: None }
+        let bytes = Arc::new(vec![0; size]);
+        Self { source, bytes, left: Vec::new(), filled: 0, end: 0, is_last: false, damage: None }
     }
 
     /// Its last `length` bytes.
@@ -83,16 +87,28 @@ impl Window {
         (part.as_ptr() as usize).wrapping_sub(self.bytes.as_ptr() as usize)
     }
 
+    /// Its bytes as they are until it is advanced, for others to hold.
+    #[inline]
+    pub(crate) fn bytes(&self) -> &Arc<Vec<u8>> {
+        &self.bytes
+    }
+
     /// Keeps the last `length` bytes and reads further ones behind them; returns how many bytes there are
-    /// now. If those that are kept fill half of the window, it grows.
+    /// now. If those that are kept fill half of the window, it grows. What others hold stays as it is.
     pub(crate) fn advance(&mut self, length: usize) -> usize {
-        self.bytes.copy_within(self.filled - length..self.filled, 0);
-        self.filled = length;
-        if length * 2 > self.bytes.len() {
-            self.bytes.resize(self.bytes.len() * 2, 0);
+        let kept = self.filled - length..self.filled;
+        match Arc::get_mut(&mut self.bytes) {
+            Some(bytes) => bytes.copy_within(kept, 0),
+            None => self.leave(kept),
         }
-        while !self.is_last && self.filled < self.bytes.len() {
-            match self.source.read(&mut self.bytes[self.filled..]) {
+        self.filled = length;
+        // Never copies: nobody else holds these.
+        let bytes = Arc::make_mut(&mut self.bytes);
+        if length * 2 > bytes.len() {
+            bytes.resize(bytes.len() * 2, 0);
+        }
+        while !self.is_last && self.filled < bytes.len() {
+            match self.source.read(&mut bytes[self.filled..]) {
                 Ok(0) => self.is_last = true,
                 Ok(read) => {
                     self.filled += read;
@@ -105,6 +121,23 @@ impl Window {
             }
         }
         self.filled
+    }
+
+    /// Leaves the bytes to those who hold them, and goes on with `kept` of them in others: such as were left
+    /// before and are held no more, or new ones.
+    #[cold]
+    fn leave(&mut self, kept: Range<usize>) {
+        let free = self.left.iter_mut().position(|bytes| Arc::get_mut(bytes).is_some());
+        let mut next = match free {
+            Some(index) => self.left.swap_remove(index),
+            None => Arc::new(vec![0; self.bytes.len()]),
+        };
+        let bytes = Arc::make_mut(&mut next);
+        if bytes.len() < self.bytes.len() {
+            bytes.resize(self.bytes.len(), 0);
+        }
+        bytes[..kept.len()].copy_from_slice(&self.bytes[kept]);
+        self.left.push(std::mem::replace(&mut self.bytes, next));
     }
 
     /// Whether nothing follows its bytes.

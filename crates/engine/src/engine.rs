@@ -53,7 +53,7 @@ pub struct Engine<X = ()> {
     pub(crate) external_drops: u64,
     pub(crate) due: DueTimers,
     /// None while a batch uses it.
-    prefetched: Option<Box<PrefetchRing>>,
+    pub(crate) prefetched: Option<Box<PrefetchRing>>,
 }
 
 /// Builds the [`Context`] that an engine lends a tracker: borrows field by field, so that the trackers stay
@@ -257,7 +257,12 @@ impl<X: Tracker> Engine<X> {
     /// Handles the next packet of a stream where nothing has changed; false, and nothing done, for any other.
     /// HOT.
     #[inline]
-    fn fast_path<S: Sink>(&mut self, prefetched: &PrefetchedFrame, frame: &Frame<'_>, sink: &mut S) -> bool {
+    pub(crate) fn fast_path<S: Sink>(
+        &mut self,
+        prefetched: &PrefetchedFrame,
+        frame: &Frame<'_>,
+        sink: &mut S,
+    ) -> bool {
         let packet = prefetched.packet(frame.time);
         let (slot, payload) = (prefetched.slot, prefetched.payload(frame));
         if !self.streams.fast_path(slot, prefetched.key, &packet, payload) {

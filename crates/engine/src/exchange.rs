@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ringtap_model::Nanos;
+use ringtap_model::{Frame, Nanos};
 use ringtap_wire::sip::Message;
 
 use crate::context::{Datagram, Hop};
@@ -75,10 +75,9 @@ impl<X: Tracker> Engine<X> {
     /// handled now.
     pub(crate) fn forward_sip(&mut self, hash: u64, bytes: &[u8], hop: &Hop, frames: &[u64]) -> bool {
         let Some(member) = &mut self.member else { return false };
-        let message =
-            ForwardedSip { order: self.order, hop: *hop, bytes: bytes.into(), frames: frames.into() };
-        member.forward_sip(hash, message);
-        true
+        let order = self.order;
+        let message = || ForwardedSip { order, hop: *hop, bytes: bytes.into(), frames: frames.into() };
+        member.forward_sip(hash, message)
     }
 
     /// Hands a datagram to the workers that share it, and keeps it for the media stage of a team in lockstep;
@@ -86,6 +85,9 @@ impl<X: Tracker> Engine<X> {
     #[inline]
     pub(crate) fn share(&mut self, owner: TimerOwner, datagram: &Datagram<'_>) -> bool {
         let Some(member) = &mut self.member else { return false };
+        if member.handles_media {
+            return false;
+        }
         if Trackers::<X>::sharing(owner) == Sharing::AllWorkers {
             member.send_datagram(owner, self.order, datagram);
         }
@@ -232,54 +234,40 @@ impl<X: Tracker> Engine<X> {
         }
     }
 
-    /// Lockstep: handles the SIP messages of a batch in frame order; those released at the end of the input,
-    /// in order of time.
-    pub(crate) fn handle_batch_sip<S: Sink>(&mut self, sink: &mut S) {
+    /// Lockstep: handles the SIP messages of a batch in frame order, those in `frames` and those from
+    /// elsewhere; those released at the end of the input, in order of time.
+    pub(crate) fn handle_batch_sip<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) {
         let Some(member) = &mut self.member else { return };
         let mut messages = std::mem::take(&mut member.sip);
         let is_live = member.is_live;
+        member.handles_sip = true;
         messages.sort_by_key(|ForwardedSip { order, hop, .. }| {
             // A message released at the end of the input has no frame number of its own.
             let number = if is_live { 0 } else { order.number };
             (number, hop.time, hop.src, hop.dst, *order)
         });
-        messages.iter().for_each(|message| self.handle_forwarded(message, sink));
+        let mut waiting = &messages[..];
+        for frame in frames {
+            while let Some((first, rest)) = waiting.split_first()
+                && first.order.number < frame.number
+            {
+                self.handle_forwarded(first, sink);
+                waiting = rest;
+            }
+            self.admit(frame, sink);
+        }
+        waiting.iter().for_each(|message| self.handle_forwarded(message, sink));
         messages.clear();
         if let Some(member) = &mut self.member {
             member.sip = messages;
-        }
-    }
-
-    /// Lockstep: handles the held datagrams of a batch in frame order, each after the updates from earlier
-    /// frames.
-    pub(crate) fn handle_batch_media<S: Sink>(&mut self, sink: &mut S) {
-        let Some(member) = &mut self.member else { return };
-        let mut updates = std::mem::take(&mut member.updates);
-        let mut held = std::mem::take(&mut member.held);
-        updates.sort_by_key(|update| update.order);
-        let mut next = updates.iter().peekable();
-        held.sort();
-        for packet in held.iter() {
-            while let Some(update) = next.next_if(|update| update.order.number < packet.number) {
-                self.streams.apply(update);
-            }
-            if self.order.number != packet.number {
-                self.begin_frame(packet.number);
-            }
-            self.datagram(packet.owner, &packet.datagram, packet.is_original, sink);
-        }
-        next.for_each(|update| self.streams.apply(update));
-        updates.clear();
-        held.clear();
-        if let Some(member) = &mut self.member {
-            (member.updates, member.held) = (updates, held);
+            member.handles_sip = false;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use ringtap_model::{CallState, Frame, LinkType};
+    use ringtap_model::{CallState, LinkType};
 
     use super::*;
     use crate::testing::{

@@ -19,6 +19,7 @@ impl<X: Tracker> Engine<X> {
         let now = self.clock.now();
         let is_tick = !self.is_pending();
         if is_tick {
+            sink.tick();
             // Endpoints learned from streams take effect before any timer fires.
             self.streams.apply_learned();
             self.give_up_on_overdue(sink);

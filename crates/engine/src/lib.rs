@@ -36,7 +36,7 @@
 //! | `media` | the stream table: numbering, jitter, binding to calls, records |
 //! | `delivery` | records of calls and streams that have ended |
 //! | `continued`, `restart` | calls that go on over a restart of the program |
-//! | [`team`], `exchange`, `stages`, `round_robin` | several engines that share the work |
+//! | [`team`], `exchange`, `stages`, `media_stage`, `round_robin` | several engines that share the work |
 //! | `update` | what signalling tells media, between workers too |
 //! | `memory` | how tables divide their memory |
 //! | `table` | tables of fixed size, hashes, timers |
@@ -59,6 +59,7 @@ mod expiry;
 mod input;
 mod media;
 mod media_paths;
+mod media_stage;
 mod memory;
 mod prefetch;
 mod restart;

@@ -6,18 +6,20 @@ use crate::config::Config;
 use crate::counters::Counters;
 use crate::engine::Engine;
 use crate::sink::Sink;
-use crate::team::{self, BatchCutter, ClockTick, Stage, assign};
+use crate::team::{self, Assigner, BatchCutter, BatchKind, ClockTick, FrameList};
 
 /// See the module. Produces the records of one [`Engine`] over the same frames, in another order.
 pub struct RoundRobin {
     engines: Vec<Engine>,
     cutter: BatchCutter,
+    assigner: Assigner,
 }
 
 impl RoundRobin {
     /// With `workers` workers.
     pub fn new(config: &Config, workers: usize) -> Self {
-        Self { engines: Engine::team(config, workers), cutter: BatchCutter::default() }
+        let assigner = Assigner::new(config, workers);
+        Self { engines: Engine::team(config, workers), cutter: BatchCutter::default(), assigner }
     }
 
     /// Handles frames in capture order, whose numbers ascend.
@@ -38,23 +40,20 @@ impl RoundRobin {
             return;
         }
         let workers = self.engines.len();
-        let mut plain = vec![Vec::new(); workers];
-        let mut fragments = plain.clone();
+        let mut lists = vec![[const { Vec::new() }; FrameList::COUNT]; workers];
+        let mut kind = BatchKind { tick, ..BatchKind::default() };
         for frame in frames {
-            let assignment = assign(frame, workers);
-            let list = if assignment.is_fragment { &mut fragments } else { &mut plain };
-            list[assignment.worker].push(*frame);
+            let assignment = self.assigner.assign(frame);
+            kind.add(assignment.list);
+            lists[assignment.worker][assignment.list as usize].push(*frame);
         }
-        let has_fragments = fragments.iter().any(|list| !list.is_empty());
-        team::batch(tick, has_fragments, |stage| {
-            let none = vec![Vec::new(); workers];
-            let lists = match stage {
-                Stage::Fragments => &fragments,
-                Stage::Decode => &plain,
-                _ => &none,
-            };
-            let all = self.engines.iter_mut().zip(lists);
-            all.fold(false, |more, (engine, frames)| engine.stage(stage, frames, sink) | more)
+        team::batch(kind, |stage| {
+            let list = stage.list();
+            let all = self.engines.iter_mut().zip(&lists);
+            all.fold(false, |more, (engine, lists)| {
+                let frames = list.map_or(&[][..], |list| &lists[list as usize]);
+                engine.stage(stage, frames, sink) | more
+            })
         });
     }
 

@@ -171,6 +171,8 @@ pub trait Sink {
     fn registration(&mut self, registration: Registration);
     /// A MESSAGE transaction was answered or timed out.
     fn message(&mut self, message: Message);
+    /// Half a second of capture time is over, and the records of what ends by that follow.
+    fn tick(&mut self) {}
     /// An event of an added tracker, by [`Context::emit`](crate::Context::emit): `downcast_ref` gives its
     /// type back.
     fn event(&mut self, _event: &dyn Any) {}

@@ -47,8 +47,8 @@ impl<X: Tracker> Engine<X> {
     }
 
     /// Runs one stage, with the frames for it where the stage takes any. True when messages are on their way:
-    /// then every worker runs [`Stage::Exchange`] until all return false. [`crate::team::batch`] and
-    /// [`crate::team::close`] define the order.
+    /// then every worker runs [`Stage::Exchange`] until all return false. [`Stages`](crate::team::Stages)
+    /// defines the order.
     pub fn stage<S: Sink>(&mut self, stage: Stage, frames: &[Frame<'_>], sink: &mut S) -> bool {
         if let Some(member) = &mut self.member {
             member.enter_lockstep();
@@ -69,14 +69,14 @@ impl<X: Tracker> Engine<X> {
                 frames.iter().for_each(|frame| self.reassemble(frame));
                 more = self.member.as_mut().is_some_and(|member| member.begin_tunnelled());
             }
-            Stage::Decode => {
+            Stage::Decode => self.decode(frames, sink),
+            Stage::Signalling => self.handle_batch_sip(frames, sink),
+            Stage::Media => {
+                self.handle_batch_media(frames, sink);
                 if let Some(member) = &self.member {
                     member.links.publish(self.counters.turned_away() + self.external_drops);
                 }
-                self.decode(frames, sink);
             }
-            Stage::Signalling => self.handle_batch_sip(sink),
-            Stage::Media => self.handle_batch_media(sink),
             Stage::Flush => self.release_gaps(sink),
             Stage::ApplyLearned => more = self.streams.apply_learned(),
             Stage::EndCalls => self.end_calls(sink),

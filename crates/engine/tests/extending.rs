@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::collections::HashMap;
 
+use ringtap_engine::team::Assigner;
 use ringtap_engine::{
     Config, Context, Counters, Datagram, Engine, Sink, Slots, StreamEnd, Ticket, Tracker, Wants,
 };
@@ -149,6 +150,7 @@ fn beat(host: u16, sequence: u16) -> Vec<u8> {
 /// the counters.
 fn run(workers: usize, beats: &[(u64, u16, u16)]) -> (Vec<DeviceLost>, Counters) {
     let config = Config::default();
+    let assigner = Assigner::new(&config, workers);
     let mut engines = match workers {
         1 => vec![Engine::with_tracker(config, HeartbeatTracker::default())],
         _ => Engine::team_with_trackers(&config, workers, HeartbeatTracker::default),
@@ -158,7 +160,7 @@ fn run(workers: usize, beats: &[(u64, u16, u16)]) -> (Vec<DeviceLost>, Counters)
         let data = beat(*host, *sequence);
         let time = START + Nanos::from_millis(*millis);
         let frame = Frame { time, number, link: LinkType(101), wire_len: data.len() as u32, data: &data };
-        let worker = ringtap_engine::team::assign(&frame, workers).worker;
+        let worker = assigner.assign(&frame).worker;
         engines[worker].batch(&[frame], &mut lost);
     }
     let mut counters = Counters::default();

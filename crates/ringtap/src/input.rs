@@ -1,9 +1,14 @@
 //! Passes capture files through the engine, to the last packet or to Ctrl-C.
 
+mod batches;
+mod order;
+mod schedule;
+mod threads;
 mod workers;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,7 +27,8 @@ use crate::engine_config::engine_config;
 use crate::exit::{self, Exit};
 use crate::interrupt;
 use crate::screen::Screen;
-use workers::Team;
+use order::InOrder;
+pub(crate) use threads::Workers;
 
 /// Frames passed to the engine at once: enough for its prefetching, few enough to stay in the L1 cache.
 pub(crate) const BATCH: usize = 512;
@@ -195,34 +201,54 @@ impl Input {
     pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
         let mut engine = Engine::new(self.config());
         let mut frames = self.frames();
-        let end = self.feed(&mut frames, sink, bar, |batch, sink| {
-            engine.batch(batch, sink);
-            Ok(())
-        });
+        let end = self.feed(&mut frames, sink, bar, |batch, sink| engine.batch(batch, sink));
         engine.close(sink);
         bar.finish_and_clear();
-        self.finish(&frames, end.unwrap_or_default(), engine.counters().clone())
+        self.finish(&frames, end, engine.counters().clone())
     }
 
-    /// Like [`pass`](Self::pass), with several threads: the same records in another order, and no packets.
+    /// Like [`pass`](Self::pass), for sinks that want no packets: by several threads where that is faster.
+    /// The records of each half second of capture time come in an order that does not depend on how many.
     ///
     /// # Errors
     ///
     /// A thread failed.
-    pub(crate) fn pass_shared<S: Listener>(
+    pub(crate) fn pass_records<S: Listener>(
         &self,
-        workers: usize,
+        workers: Workers,
         sink: &mut S,
         bar: &ProgressBar,
     ) -> anyhow::Result<Pass> {
-        let mut frames = self.frames();
-        let (end, counters) = thread::scope(|scope| {
-            let mut team = Team::start(&self.config(), workers, scope);
-            let end = self.feed(&mut frames, sink, bar, |batch, sink| team.batch(batch, sink))?;
-            anyhow::Ok((end, team.close(sink)?))
-        })?;
+        // Packets would come from each worker on its own.
+        const { assert!(!S::PACKETS) };
+        let workers = workers.number(self.size());
+        if workers == 1 {
+            let mut sink = InOrder::new(sink);
+            let pass = self.pass(&mut sink, bar);
+            sink.flush();
+            return Ok(pass);
+        }
+        let stopped_at = AtomicU64::new(u64::MAX);
+        let on_read = |offset| {
+            bar.set_position(offset);
+            let stops = interrupt::asked() && !self.cut_short;
+            if stops {
+                stopped_at.store(offset, Ordering::Relaxed);
+            }
+            !stops
+        };
+        let outcome = workers::run(&self.config(), workers, self.frames(), sink, on_read)?;
         bar.finish_and_clear();
-        Ok(self.finish(&frames, end, counters))
+        let interrupted = match stopped_at.into_inner() {
+            u64::MAX => None,
+            offset => Some(self.interrupted_at(offset)),
+        };
+        let end = PassEnd { span: outcome.span, interrupted };
+        Ok(self.finish(&outcome.frames, end, outcome.counters))
+    }
+
+    fn interrupted_at(&self, offset: u64) -> Interrupted {
+        Interrupted::At(offset.saturating_mul(100) / self.size().max(1))
     }
 
     /// Passes all frames to `process`, until the end, Ctrl-C, or the sink has enough.
@@ -231,26 +257,25 @@ impl Input {
         frames: &mut Merge,
         sink: &mut S,
         bar: &ProgressBar,
-        mut process: impl FnMut(&[Frame<'_>], &mut S) -> anyhow::Result<()>,
-    ) -> anyhow::Result<PassEnd> {
+        mut process: impl FnMut(&[Frame<'_>], &mut S),
+    ) -> PassEnd {
         let mut end = PassEnd::default();
         loop {
             let batch = frames.batch(BATCH);
             let Some(first) = batch.first() else { break };
             let span = end.span.get_or_insert_with(|| TimeSpan::new(first.time));
             batch.iter().for_each(|frame| span.add(frame.time));
-            process(&batch, sink)?;
+            process(&batch, sink);
             bar.set_position(frames.offset());
             if sink.has_enough() {
                 break;
             }
             if interrupt::asked() && !self.cut_short {
-                let at = frames.offset().saturating_mul(100) / self.size().max(1);
-                end.interrupted = Some(Interrupted::At(at));
+                end.interrupted = Some(self.interrupted_at(frames.offset()));
                 break;
             }
         }
-        Ok(end)
+        end
     }
 
     fn finish(&self, frames: &Merge, end: PassEnd, counters: Counters) -> Pass {

@@ -172,9 +172,9 @@ impl Links {
         self.peers.len()
     }
 
-    /// The worker that owns a Call-ID, by bits of its hash that the tables use least.
+    /// The worker that owns a Call-ID.
     pub(crate) fn owner(&self, hash: u64) -> usize {
-        ((hash >> 32) as u16 as usize * self.peers.len()) >> 16
+        owner(hash, self.peers.len())
     }
 
     /// Every worker but this one.
@@ -260,6 +260,11 @@ impl Links {
             .min()
             .unwrap_or(Nanos::MAX)
     }
+}
+
+/// Which of so many workers owns a Call-ID, by bits of its hash that the tables use least.
+pub(crate) fn owner(hash: u64, workers: usize) -> usize {
+    ((hash >> 32) as u16 as usize * workers) >> 16
 }
 
 #[cfg(test)]

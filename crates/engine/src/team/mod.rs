@@ -6,14 +6,16 @@
 //! `docs/decisions/005-many-workers.md` gives the reasons and the cost.
 
 mod assignment;
+mod held_datagrams;
 mod links;
 mod lockstep;
 mod member;
 
-pub use assignment::{Assignment, assign};
-pub use lockstep::{BatchCutter, ClockTick, Stage, batch, close};
+pub use assignment::{Assigner, Assignment, FrameList};
+pub use lockstep::{BatchCutter, BatchKind, ClockTick, Stage, Stages, batch, close};
 
 pub(crate) use assignment::of_packet;
+pub(crate) use held_datagrams::HeldDatagram;
 pub(crate) use links::{
     ForwardedSip, Links, ReassembledDatagram, SharedDatagram, TunnelFragment, WorkerMessage,
 };

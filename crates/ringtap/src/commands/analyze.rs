@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
-use clap::{Args, value_parser};
+use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Filter, Message, Registration, Stream};
 use ringtap_report::summary::Summary;
@@ -14,7 +14,7 @@ use ringtap_store::{ImportWriter, RecordCounts};
 use crate::assumed::Assumed;
 use crate::exit::{Exit, Misuse};
 use crate::filter::FilterArgs;
-use crate::input::{Input, InputFiles, Listener};
+use crate::input::{Input, InputFiles, Listener, Workers};
 use crate::order::OrderArgs;
 use crate::page::{CsvRecords, Format, Page};
 use crate::screen::Screen;
@@ -44,9 +44,8 @@ pub(crate) struct Analyze {
     /// Also write the records that pass the filters to the database in this directory, for `ringtap calls`
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
-    /// Number of threads; more than one give the same records in another order
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u8).range(1..=64))]
-    workers: u8,
+    #[command(flatten)]
+    workers: Workers,
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
@@ -91,10 +90,7 @@ impl Analyze {
             Page::begin(format, order, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
         let mut report =
             Report { filter: self.filter.filter(), page, store, summary: Summary::default(), failed: None };
-        let pass = match self.workers {
-            1 => input.pass(&mut report, &bar),
-            workers => input.pass_shared(workers.into(), &mut report, &bar)?,
-        };
+        let pass = input.pass_records(self.workers, &mut report, &bar)?;
         let Report { page, store, summary, failed, .. } = report;
         if let Some(error) = failed {
             return Err(error);

@@ -19,7 +19,7 @@ use crate::anonymous::Anonymise;
 use crate::exit::{Exit, Interrupted, Misuse};
 use crate::files;
 use crate::helper::Helpers;
-use crate::input::{self, BATCH, Input, InputFiles, Pass};
+use crate::input::{self, BATCH, Input, InputFiles, Pass, Workers};
 use crate::interrupt;
 use crate::screen::Screen;
 use crate::sound::{Files, How, Paths, refuse_without_encoder};
@@ -157,7 +157,8 @@ impl Extract {
 fn find(wanted: &str, input: &Input, screen: &mut Screen) -> anyhow::Result<Vec<FoundCall>> {
     let mut ignore = |_: &SipSeen<'_>| {};
     let mut finder = Finder::<false>::new(wanted, &mut ignore);
-    let pass = input.pass(&mut finder, &input.progress(screen, "searching"));
+    let bar = input.progress(screen, "searching");
+    let pass = input.pass_records(Workers::default(), &mut finder, &bar)?;
     refuse_partial(&pass)?;
     finder.found().inspect_err(|_| _ = pass.exit(screen)).map_err(Into::into)
 }

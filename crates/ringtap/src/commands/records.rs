@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::assumed::Assumed;
 use crate::exit::Exit;
 use crate::filter::{FilterArgs, refuse_unfit};
-use crate::input::{Input, Listener, Unpacking};
+use crate::input::{Input, Listener, Unpacking, Workers};
 use crate::page::Format;
 use crate::screen::Screen;
 use crate::store_args::StoreArgs;
@@ -212,7 +212,7 @@ impl RecordArgs {
         let input = Input::open(&self.files, self.unpacking)?.assuming(assumed.clone());
         let bar = input.progress(screen, "reading");
         let mut list = List::<R>::begin(self.format, filter, screen).context(WRITING)?;
-        let pass = input.pass(&mut list, &bar);
+        let pass = input.pass_records(Workers::default(), &mut list, &bar)?;
         let count = counted(list.count, R::NAME);
         list.end(&format!("{count} found")).context(WRITING)?;
         Ok(pass.exit(screen))

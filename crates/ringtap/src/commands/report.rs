@@ -28,7 +28,7 @@ use crate::embed::Embedding;
 use crate::engine_config::engine_config;
 use crate::exit::{Exit, Interrupted, Misuse};
 use crate::filter::FilterArgs;
-use crate::input::{self, BATCH, Input, InputFiles, Listener, Pass};
+use crate::input::{self, BATCH, Input, InputFiles, Listener, Pass, Workers};
 use crate::order::OrderArgs;
 use crate::page::Format;
 use crate::screen::Screen;
@@ -130,7 +130,8 @@ impl ReportArgs {
         let filter = self.filter.filter();
         if filter.is_set() {
             let mut names = CallIds { filter: &filter, found: HashSet::new() };
-            let pass = input.pass(&mut names, &input.progress(screen, "searching"));
+            let bar = input.progress(screen, "searching");
+            let pass = input.pass_records(Workers::default(), &mut names, &bar)?;
             refuse_partial(&pass)?;
             let masked = |name: String| String::from_utf8_lossy(&mask.text(name.as_bytes())).into_owned();
             kept = Some(names.found.into_iter().map(masked).collect());
@@ -185,7 +186,8 @@ impl ReportArgs {
         let choice = capture.kept.as_ref().map_or(Choice::Filter(&filter), Choice::CallIds);
         let most = order.top.unwrap_or(TOP);
         let mut chooser = Chooser::new(choice, order.sort, most);
-        let pass = input.pass(&mut chooser, &input.progress(screen, "measuring"));
+        let bar = input.progress(screen, "measuring");
+        let pass = input.pass_records(Workers::default(), &mut chooser, &bar)?;
         refuse_partial(&pass)?;
         let (calls, streams) = chooser.chosen();
         let mut left_out = capture.notes.clone();

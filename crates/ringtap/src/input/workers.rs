@@ -1,326 +1,259 @@
-//! A team of engines in lockstep, one per thread: the records of a single engine, in less time.
-//!
-//! The reading thread distributes frames and collects records, while the workers process the batch before.
-//! The workers meet after each stage at a barrier, which also tells whether any of them has more to do.
+//! A team of engines in lockstep, shared by threads: the records of a single engine, in less time.
 
-use std::sync::Arc;
-use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread::{self, Scope};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use anyhow::anyhow;
-use ringtap_capture::OwnedFrames;
-use ringtap_engine::team::{self, BatchCutter, ClockTick, Stage, assign};
-use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
-use ringtap_model::{Call, Frame, Id, Message, Registration};
+use ringtap_capture::Merge;
+use ringtap_engine::team::Assigner;
+use ringtap_engine::{Config, Counters, Engine};
+use ringtap_export::find::Listener;
+use ringtap_report::summary::TimeSpan;
 
-/// Frames in a batch of the team: enough to make the barriers cheap.
-const BATCH: usize = 8192;
-/// Batches that wait for a worker.
-const AHEAD: usize = 2;
-/// How often a worker checks the barrier before it yields the core.
-const SPINS: u32 = 2000;
+use super::batches::Batches;
+use super::order::{Record, pass_in_order};
+use super::schedule::{Done, Schedule, Task, run_small};
 
-/// A record of a worker.
-enum Record {
-    Call(Box<Call>, Vec<StreamEnd>),
-    Stream(Box<StreamEnd>),
-    Registration(Box<Registration>),
-    Message(Box<Message>),
+/// How often a thread looks for something to do before it sleeps: some microseconds, less than waking it up
+/// takes.
+const SPINS: u32 = 1000;
+
+/// What a team has done.
+pub(super) struct Outcome {
+    pub(super) counters: Counters,
+    /// The input, after its last frame.
+    pub(super) frames: Merge,
+    pub(super) span: Option<TimeSpan>,
 }
 
-/// Collects records in order.
-#[derive(Default)]
-struct Found(Vec<Record>);
-
-impl Sink for Found {
-    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
-        self.0.push(Record::Call(Box::new(call), streams));
-    }
-    fn stream(&mut self, stream: StreamEnd) {
-        self.0.push(Record::Stream(Box::new(stream)));
-    }
-    fn registration(&mut self, registration: Registration) {
-        self.0.push(Record::Registration(Box::new(registration)));
-    }
-    fn message(&mut self, message: Message) {
-        self.0.push(Record::Message(Box::new(message)));
-    }
+/// Threads that work through one input.
+struct Team<F> {
+    schedule: Mutex<Schedule>,
+    changed: Condvar,
+    /// Changes of the schedule so far, and threads that sleep.
+    changes: AtomicUsize,
+    sleeping: AtomicUsize,
+    /// Is told how many bytes of the input were read; whether to go on.
+    on_read: F,
 }
 
-impl Record {
-    /// Its place among the records of a batch. Which worker made it depends on the seed of the hashes, and
-    /// tells nothing.
-    fn place(&self) -> (u8, u64, Id) {
-        match self {
-            Self::Call(call, _) => (0, call.invite.unwrap_or_default().0, call.id),
-            Self::Stream(stream) => (1, stream.serial, stream.record.id),
-            Self::Registration(registration) => (2, registration.first.0, registration.id),
-            Self::Message(message) => (3, message.time.0, message.id),
-        }
-    }
-
-    fn pass_to<S: Sink>(self, sink: &mut S) {
-        match self {
-            Self::Call(call, streams) => sink.call(*call, streams),
-            Self::Stream(stream) => sink.stream(*stream),
-            Self::Registration(registration) => sink.registration(*registration),
-            Self::Message(message) => sink.message(*message),
-        }
-    }
-}
-
-/// One worker's share of a batch. The frames are copies: the reading thread reads on meanwhile.
-#[derive(Default)]
-struct Job {
-    tick: Option<ClockTick>,
-    /// Whether any worker of the team has fragments.
-    has_fragments: bool,
-    fragments: OwnedFrames,
-    frames: OwnedFrames,
-}
-
-/// The result of a job; the last one has the worker's counters.
-struct Done {
-    found: Vec<Record>,
-    counters: Option<Box<Counters>>,
-}
-
-struct Worker {
-    jobs: SyncSender<Job>,
-    done: Receiver<Done>,
-}
-
-/// Worker threads, and the reading thread's connections to them.
-pub(super) struct Team {
-    workers: Vec<Worker>,
-    cutter: BatchCutter,
-    tick: Option<ClockTick>,
-    /// The next job of each worker, and the number of frames in all of them.
-    pending: Vec<Job>,
-    frames: usize,
-    /// Batches whose records have not been collected yet.
-    in_flight: usize,
-}
-
-impl Team {
-    /// Starts the threads. They end when the team is closed or dropped.
-    pub(super) fn start<'scope>(config: &Config, workers: usize, scope: &'scope Scope<'scope, '_>) -> Self {
-        let engines = Engine::team(config, workers);
-        let barrier = Arc::new(StageBarrier::new(engines.len()));
-        let start = |engine| {
-            let (jobs, todo) = sync_channel(AHEAD);
-            let (ready, done) = sync_channel(2 * AHEAD);
-            let barrier = Arc::clone(&barrier);
-            scope.spawn(move || work(engine, &todo, &ready, &barrier));
-            Worker { jobs, done }
+/// Passes an input through `workers` engines by as many threads. `on_read` is told how many bytes were read,
+/// and says whether to go on.
+///
+/// # Errors
+///
+/// A thread panicked.
+pub(super) fn run<S: Listener>(
+    config: &Config,
+    workers: usize,
+    frames: Merge,
+    sink: &mut S,
+    on_read: impl Fn(u64) -> bool + Sync,
+) -> anyhow::Result<Outcome> {
+    let engines = Engine::team(config, workers);
+    let workers = engines.len();
+    let team = Team {
+        schedule: Mutex::new(Schedule::new(engines, Batches::new(frames, Assigner::new(config, workers)))),
+        changed: Condvar::new(),
+        changes: AtomicUsize::new(0),
+        sleeping: AtomicUsize::new(0),
+        on_read,
+    };
+    thread::scope(|scope| {
+        let team = &team;
+        let start = |me| {
+            let builder = thread::Builder::new().name(format!("worker {me}"));
+            builder.spawn_scoped(scope, move || team.work(me, None::<&mut ()>, |(), _| false))
         };
-        let workers: Vec<Worker> = engines.into_iter().map(start).collect();
-        let pending = workers.iter().map(|_| Job::default()).collect();
-        Self { workers, cutter: BatchCutter::default(), tick: None, pending, frames: 0, in_flight: 0 }
-    }
+        // Any thread can run any engine: fewer threads take longer, no more.
+        let threads: Vec<_> = (1..workers).map_while(|me| start(me).ok()).collect();
+        team.work(0, Some(sink), |sink, records| {
+            pass_in_order(records, sink);
+            sink.has_enough()
+        });
+        // Joined here, or the panic of one would go on in this thread.
+        threads.into_iter().for_each(|thread| _ = thread.join());
+    });
+    let schedule = team.schedule.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let failed = schedule.has_failed;
+    let (counters, input) = schedule.into_results();
+    let input = input.filter(|_| !failed).ok_or_else(worker_failed)?;
+    let (frames, span) = input.into_parts();
+    Ok(Outcome { counters, frames, span })
+}
 
-    /// Processes frames, whose numbers must ascend; their records come some batches later.
-    pub(super) fn batch<S: Sink>(&mut self, frames: &[Frame<'_>], sink: &mut S) -> anyhow::Result<()> {
-        for frame in frames {
-            if let Some(tick) = self.cutter.next_frame(frame.time) {
-                self.distribute(sink)?;
-                self.tick = Some(tick);
-            } else if self.frames >= BATCH {
-                self.distribute(sink)?;
+impl<F: Fn(u64) -> bool> Team<F> {
+    /// Runs a thread until there is nothing left to do. `pass` passes records to the sink, and returns
+    /// whether that has enough.
+    fn work<S>(&self, me: usize, mut sink: Option<&mut S>, pass: impl Fn(&mut S, Vec<Record>) -> bool) {
+        let _guard = Guard(self);
+        let mut schedule = self.lock();
+        while !schedule.is_finished(sink.is_some()) {
+            let Some(task) = schedule.next(me, sink.is_some()) else {
+                schedule = self.wait(schedule);
+                continue;
+            };
+            if schedule.has_more() {
+                self.wake();
             }
-            let assignment = assign(frame, self.pending.len());
-            let job = &mut self.pending[assignment.worker];
-            let list = if assignment.is_fragment { &mut job.fragments } else { &mut job.frames };
-            list.push(frame);
-            self.frames += 1;
+            drop(schedule);
+            let done = match task {
+                Task::Stage { worker, mut member, stage, batch } => {
+                    let more = member.run(worker, stage, batch.as_ref());
+                    Done::Stage { worker, member, more }
+                }
+                Task::Small { mut members, batches } => {
+                    let records = run_small(&mut members, &batches);
+                    Done::Small { members, batches, records }
+                }
+                Task::Read { mut input, chunk } => {
+                    let batches: Vec<_> = input.next(chunk).collect();
+                    let has_ended = batches.is_empty() || !(self.on_read)(input.offset());
+                    Done::Read { input, batches, has_ended }
+                }
+                Task::Pass(records) => {
+                    let has_enough = sink.as_deref_mut().is_some_and(|sink| pass(sink, records));
+                    Done::Pass { has_enough }
+                }
+            };
+            schedule = self.lock();
+            schedule.done(done);
+            self.changes.fetch_add(1, Ordering::Release);
         }
-        Ok(())
+        drop(schedule);
+        self.wake();
     }
 
-    /// Completes all batches, ends the threads, and returns the sum of their counters.
-    pub(super) fn close<S: Sink>(mut self, sink: &mut S) -> anyhow::Result<Counters> {
-        self.distribute(sink)?;
-        while self.in_flight > 0 {
-            self.collect(sink)?;
-        }
-        let mut counters = Counters::default();
-        let (jobs, done): (Vec<_>, Vec<_>) =
-            self.workers.into_iter().map(|worker| (worker.jobs, worker.done)).unzip();
-        drop(jobs);
-        let mut records = Vec::new();
-        for done in &done {
-            let Done { found, counters: counted } = done.recv().map_err(|_| worker_failed())?;
-            records.extend(found);
-            counters += counted.as_deref().ok_or_else(worker_failed)?;
-        }
-        pass_in_order(records, sink);
-        Ok(counters)
+    fn lock(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Distributes the pending frames to the workers.
-    fn distribute<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
-        if self.frames == 0 && self.tick.is_none() {
-            return Ok(());
+    fn wake(&self) {
+        if self.sleeping.load(Ordering::Acquire) > 0 {
+            self.changed.notify_all();
         }
-        let has_fragments = self.pending.iter().any(|job| !job.fragments.is_empty());
-        let tick = self.tick.take();
-        for (worker, pending) in self.workers.iter().zip(&mut self.pending) {
-            let job = Job { tick, has_fragments, ..std::mem::take(pending) };
-            worker.jobs.send(job).map_err(|_| worker_failed())?;
-        }
-        self.frames = 0;
-        self.in_flight += 1;
-        while self.in_flight > AHEAD {
-            self.collect(sink)?;
-        }
-        Ok(())
     }
 
-    /// Collects the records of the oldest batch.
-    fn collect<S: Sink>(&mut self, sink: &mut S) -> anyhow::Result<()> {
-        let mut records = Vec::new();
-        for worker in &self.workers {
-            records.extend(worker.done.recv().map_err(|_| worker_failed())?.found);
+    /// Waits for a change of the schedule.
+    fn wait<'a>(&'a self, schedule: MutexGuard<'a, Schedule>) -> MutexGuard<'a, Schedule> {
+        let seen = self.changes.load(Ordering::Acquire);
+        drop(schedule);
+        for _ in 0..SPINS {
+            if self.changes.load(Ordering::Acquire) != seen {
+                return self.lock();
+            }
+            std::hint::spin_loop();
         }
-        pass_in_order(records, sink);
-        self.in_flight -= 1;
-        Ok(())
+        let schedule = self.lock();
+        if self.changes.load(Ordering::Acquire) != seen {
+            return schedule;
+        }
+        self.sleeping.fetch_add(1, Ordering::AcqRel);
+        let schedule = self.changed.wait(schedule).unwrap_or_else(PoisonError::into_inner);
+        self.sleeping.fetch_sub(1, Ordering::AcqRel);
+        schedule
     }
 }
 
-/// Passes the records of all workers on, in an order that depends on the input alone.
-fn pass_in_order<S: Sink>(mut records: Vec<Record>, sink: &mut S) {
-    records.sort_by_key(Record::place);
-    records.into_iter().for_each(|record| record.pass_to(sink));
+/// Tells the other threads when one panics: its engine is lost.
+struct Guard<'a, F: Fn(u64) -> bool>(&'a Team<F>);
+
+impl<F: Fn(u64) -> bool> Drop for Guard<'_, F> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.lock().has_failed = true;
+            self.0.changes.fetch_add(1, Ordering::Release);
+            self.0.changed.notify_all();
+        }
+    }
 }
 
 fn worker_failed() -> anyhow::Error {
     anyhow!("a worker thread panicked: read the input in one thread with `--workers 1`, and report the bug")
 }
 
-/// Runs a worker: processes batches until there are no more, then closes its engine.
-fn work(mut engine: Engine, todo: &Receiver<Job>, ready: &SyncSender<Done>, barrier: &StageBarrier) {
-    let _guard = Guard(barrier);
-    let mut round = Round::default();
-    let mut sink = Found::default();
-    for job in todo {
-        let [fragments, whole] =
-            [&job.fragments, &job.frames].map(|frames| frames.iter().collect::<Vec<_>>());
-        team::batch(job.tick, job.has_fragments, |stage| {
-            let frames = match stage {
-                Stage::Fragments => &fragments[..],
-                Stage::Decode => &whole[..],
-                _ => &[],
-            };
-            barrier.any(&mut round, engine.stage(stage, frames, &mut sink))
-        });
-        let found = std::mem::take(&mut sink.0);
-        if barrier.failed() || ready.send(Done { found, counters: None }).is_err() {
-            // Nobody reads the records any more, so the other workers must not wait either.
-            return barrier.failed.store(true, Relaxed);
-        }
-    }
-    team::close(|stage| barrier.any(&mut round, engine.stage(stage, &[], &mut sink)));
-    let counters = Some(Box::new(engine.counters().clone()));
-    // Nobody receives this if reading failed.
-    let _ = ready.send(Done { found: sink.0, counters });
-}
-
-/// A barrier where workers wait for each other after each stage.
-struct StageBarrier {
-    workers: usize,
-    arrived: AtomicUsize,
-    completed: AtomicUsize,
-    /// Whether any worker said yes: at this round, the next, and the one after it, which is being reset.
-    yes: [AtomicBool; 3],
-    /// A worker has failed, so waiting for it would never end.
-    failed: AtomicBool,
-}
-
-/// The number of rounds that a worker has passed.
-#[derive(Default)]
-struct Round(usize);
-
-impl StageBarrier {
-    fn new(workers: usize) -> Self {
-        Self {
-            workers,
-            arrived: AtomicUsize::new(0),
-            completed: AtomicUsize::new(0),
-            yes: [const { AtomicBool::new(false) }; 3],
-            failed: AtomicBool::new(false),
-        }
-    }
-
-    fn failed(&self) -> bool {
-        self.failed.load(Relaxed)
-    }
-
-    /// Waits for all workers; true if `own` is true for any of them. False at once if a worker has failed.
-    fn any(&self, round: &mut Round, own: bool) -> bool {
-        let number = round.0;
-        round.0 += 1;
-        if own {
-            self.yes[number % 3].store(true, Relaxed);
-        }
-        if self.arrived.fetch_add(1, AcqRel) + 1 == self.workers {
-            // No worker reads the round after the next before this one is over.
-            self.yes[(number + 2) % 3].store(false, Relaxed);
-            self.arrived.store(0, Relaxed);
-            self.completed.store(number + 1, Release);
-        }
-        let mut spins = 0;
-        while self.completed.load(Acquire) <= number {
-            if self.failed() {
-                return false;
-            }
-            spins += 1;
-            if spins < SPINS { std::hint::spin_loop() } else { thread::yield_now() }
-        }
-        self.yes[number % 3].load(Relaxed)
-    }
-}
-
-/// Tells the other workers when a worker panics.
-struct Guard<'a>(&'a StageBarrier);
-
-impl Drop for Guard<'_> {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            self.0.failed.store(true, Relaxed);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use ringtap_capture::{Capture, Writer};
+    use ringtap_model::{Frame, LinkType, Nanos};
+
+    use super::super::order::Found;
     use super::*;
 
+    impl Listener for Found {}
+
+    /// Datagrams of no protocol, a thousand in each of 40 half seconds, from many ports.
+    fn capture() -> Capture {
+        let mut writer = Writer::new(Vec::new(), &[LinkType(101)]).expect("a vector takes everything");
+        for number in 0..40_000u64 {
+            let mut data = vec![0x45, 0, 0, 28, 0, 0, 0, 0, 64, 17, 0, 0, 192, 0, 2, 1, 198, 51, 100, 1];
+            data.extend((10_000 + number as u16 % 999).to_be_bytes());
+            data.extend([0x20, 0, 0, 8, 0, 0]);
+            let time = Nanos::from_secs(1_700_000_000) + Nanos::from_micros(500 * number);
+            let frame = Frame { time, number: 0, link: LinkType(101), wire_len: 28, data: &data };
+            writer.write(&frame).expect("a vector takes everything");
+        }
+        let bytes = writer.finish().expect("a vector takes everything");
+        Capture::from_bytes("test", bytes).expect("a capture")
+    }
+
+    fn team(capture: &Capture) -> Team<impl Fn(u64) -> bool> {
+        let config = Config { max_calls: 16, max_streams: 16, ..Config::default() };
+        let batches = Batches::new(Merge::new(std::slice::from_ref(capture)), Assigner::new(&config, 4));
+        Team {
+            schedule: Mutex::new(Schedule::new(Engine::team(&config, 4), batches)),
+            changed: Condvar::new(),
+            changes: AtomicUsize::new(0),
+            sleeping: AtomicUsize::new(0),
+            on_read: |_| true,
+        }
+    }
+
+    /// Where the system refuses further threads, one has all engines.
     #[test]
-    fn all_workers_get_the_same_answer_in_every_round() {
-        let barrier = StageBarrier::new(3);
-        thread::scope(|scope| {
-            for worker in 0..3 {
-                let barrier = &barrier;
-                scope.spawn(move || {
-                    let mut round = Round::default();
-                    for number in 0..3000 {
-                        // Each worker says yes in some rounds, and none in every fifth.
-                        let own = number % 5 == worker + 1;
-                        let anyone = (1..=3).contains(&(number % 5));
-                        assert_eq!(barrier.any(&mut round, own), anyone, "round {number}");
-                    }
-                });
-            }
-        });
+    fn one_thread_can_run_all_engines() {
+        let capture = capture();
+        let team = team(&capture);
+        team.work(0, Some(&mut Found::default()), |_, _| false);
+        let schedule = team.schedule.into_inner().expect("no thread has panicked");
+        let (counters, input) = schedule.into_results();
+        assert_eq!((counters.frames, counters.udp_other), (40_000, 40_000));
+        assert!(input.is_some_and(|input| input.offset() == capture.size()));
     }
 
     #[test]
-    fn nobody_waits_for_a_failed_worker() {
-        let barrier = StageBarrier::new(2);
-        barrier.failed.store(true, Relaxed);
-        assert!(!barrier.any(&mut Round::default(), true));
+    fn reading_ends_where_it_is_told_to() {
+        let capture = capture();
+        let config = Config::default();
+        let frames = Merge::new(std::slice::from_ref(&capture));
+        let outcome = run(&config, 3, frames, &mut Found::default(), |_| false).expect("no thread panics");
+        assert!((1..40_000).contains(&outcome.counters.frames), "{}", outcome.counters.frames);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_has_panicked() {
+        let capture = capture();
+        let team = team(&capture);
+        thread::scope(|scope| {
+            let waiting =
+                scope.spawn(|| {
+                    // With its engine gone, the others would wait for it without an end.
+                    let schedule = team.lock();
+                    drop(team.changed.wait_timeout_while(schedule, Duration::from_secs(60), |schedule| {
+                        !schedule.has_failed
+                    }));
+                    team.work(1, None::<&mut ()>, |(), _| false);
+                });
+            let failing = scope.spawn(|| {
+                let _guard = Guard(&team);
+                std::panic::resume_unwind(Box::new("a bug"));
+            });
+            assert!(failing.join().is_err());
+            assert!(waiting.join().is_ok());
+        });
+        assert!(team.lock().has_failed);
     }
 }
