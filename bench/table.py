@@ -15,6 +15,7 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 # Packets of 214 bytes per second that the reference loop reads on the machine that the targets are for.
@@ -157,6 +158,37 @@ def analyze(bench, table, folder):
         f"{share:.2f}: {short(rate)} of {short(measure(alone, 'engine'))} packets/s", share >= 0.8,
         f"read from the file, nothing printed: {measure(alone, 'file') / measure(alone, 'engine'):.2f}",
     )
+
+
+def two_cores(bench, table, folder):
+    """The program on two cores: beside itself on one, and beside two processes with a core each."""
+    capture = folder / "two-cores.pcap"
+    if not capture.exists():
+        part = capture.with_suffix(".part")
+        subprocess.run(
+            [bench.options.ringtap, "generate", "--calls", "52000", "--seed", "1", "--rate", "200", "--hold-distribution",
+             "constant:2", "--codec", "PCMU=100", "--out", str(part)], check=True,
+        )
+        part.rename(capture)
+    capture.read_bytes()
+    pair = f"{max(bench.options.core - 1, 0)},{bench.options.core}"
+
+    def elapsed(processes, workers):
+        command = ["taskset", "-c", pair, bench.options.ringtap, "analyze", "--workers", str(workers), "--format", "jsonl", str(capture)]
+        began = time.monotonic()
+        running = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(processes)]
+        if any([process.wait() != 0 for process in running]):
+            sys.exit(f"{' '.join(command)} failed")
+        return time.monotonic() - began
+
+    gains, shares = [], []
+    for _ in range(bench.options.rounds):
+        one, two, apart = elapsed(1, 1), elapsed(1, 2), elapsed(2, 1)
+        gains.append(one / two)
+        shares.append(apart / 2 / two)
+    gain, share = statistics.median(gains), statistics.median(shares)
+    table.add("`ringtap analyze` on two cores, 52,000 calls", ">= 1.75 times one core", f"{gain:.2f}", gain >= 1.75)
+    table.add("the same, beside two processes together", ">= 0.9 of their rate", f"{share:.2f}", share >= 0.9)
 
 
 def script(name, *arguments):
@@ -314,6 +346,7 @@ def main():
         calls(bench, table, loop)
     if "analyze" in parts:
         analyze(bench, table, folder)
+        two_cores(bench, table, folder)
     if "sound" in parts:
         sound(bench, table)
     if "spool" in parts:
