@@ -57,16 +57,8 @@ wait "$monitor" || true
 monitor=
 tail -n 3 "$folder/log"
 if [ "${MONITOR:-live}" = run ]; then
-    python3 - "$folder/records" >"$folder/found.jsonl" <<'P'
-import pathlib, sqlite3, sys
-for day in sorted(pathlib.Path(sys.argv[1]).rglob("*")):
-    if day.is_file() and day.read_bytes()[:15] == b"SQLite format 3":
-        with sqlite3.connect(day) as store:
-            tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            for table in ("calls", "streams", "registrations"):
-                if table in tables:
-                    for (text,) in store.execute(f"SELECT json FROM {table}"):
-                        print(text)
-P
+    for records in calls streams registrations; do
+        "$ringtap" "$records" --store "$folder/records" --limit 0 --format jsonl
+    done >"$folder/found.jsonl"
 fi
 "$ringtap" compare --truth "$folder/truth.jsonl" --within "${WITHIN:-5}" "$folder/found.jsonl"

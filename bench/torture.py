@@ -21,7 +21,6 @@ import re
 import resource
 import shutil
 import signal
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -112,12 +111,11 @@ listen = "127.0.0.1:{METRICS}"
 
     def records(self, to):
         with open(to, "w") as out:
-            for day in sorted((self.folder / "records").rglob("*")):
-                if day.is_file() and day.read_bytes()[:15] == b"SQLite format 3":
-                    with sqlite3.connect(day) as store:
-                        for table in ("calls", "streams", "registrations"):
-                            for (text,) in store.execute(f"SELECT json FROM {table}"):
-                                out.write(text + "\n")
+            # Without a single record there is no day file, and that is an error for these commands.
+            stored = any((self.folder / "records").glob("*.sqlite"))
+            for records in ("calls", "streams", "registrations") if stored else ():
+                command = [self.options.ringtap, records, "--store", str(self.folder / "records"), "--limit", "0", "--format", "jsonl"]
+                subprocess.run(command, stdout=out, check=True)
 
 
 def flooded(options, pair, kind, folder):

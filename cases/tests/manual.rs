@@ -69,7 +69,7 @@ fn kind<R>(field: &Field<R>) -> String {
         FieldType::Real => "number",
         FieldType::Texts => "list of texts",
         FieldType::Ids => "list of ids",
-        FieldType::Parts(_) => "list of objects",
+        FieldType::Parts(..) => "list of objects",
     };
     if field.optional { format!("{name} or null") } else { name.to_owned() }
 }

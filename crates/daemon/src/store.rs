@@ -32,6 +32,10 @@ pub(crate) fn log_event(event: StoreEvent) {
             }
             log::warn!(target: "store", "{}", line);
         }
+        StoreEvent::Migrating(migration) if migration.unreadable > 0 => {
+            log::warn!(target: "store", "{migration}")
+        }
+        StoreEvent::Migrating(migration) => log::info!(target: "store", "{migration}"),
         StoreEvent::JournalTooLarge { refused } => log::error!(
             target: "journal",
             "the journal has more than 512 MiB of calls in progress: {refused} entries left out; find out \

@@ -194,5 +194,5 @@ fn database(directory: &Directory, report: &mut Report) {
     }
 }
 
-/// SQLite truncates a log after 1,000 pages unless a reader prevents it.
+/// SQLite copies a log into the file after 64 MiB unless a reader prevents it.
 const LONG_LOG: u64 = 256 << 20;

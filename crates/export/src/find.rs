@@ -71,7 +71,7 @@ pub fn named_calls(store: &Reader, wanted: &str) -> anyhow::Result<Vec<Call>> {
         return Ok(exact);
     }
     let filter = Filter::call_id(Pattern::prefix(prefix));
-    let calls = store.calls(&Query { filter: filter.clone(), limit: MOST })?.records;
+    let calls = store.calls(&Query { filter: filter.clone(), limit: MOST, newest: false })?.records;
     let mut call_ids: Vec<&str> = calls.iter().map(|call| &*call.call_id).collect();
     call_ids.sort_unstable();
     call_ids.dedup();

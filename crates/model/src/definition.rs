@@ -65,6 +65,20 @@ macro_rules! record {
                     value: |record| $crate::record::FieldValue::value(&record.$field),
                 },
             )+ ];
+            const SHAPE: &'static [$crate::record::FieldShape] =
+                &$crate::record::shapes::<Self, { <Self as $crate::record::Record>::FIELDS.len() }>();
+
+            fn from_values<'a>(
+                mut value: impl FnMut(usize) -> $crate::record::Value<'a>,
+            ) -> Result<Self, &'static str> {
+                let mut fields = 0..;
+                Ok(Self { $(
+                    $field: fields
+                        .next()
+                        .and_then(|field| $crate::record::FieldValue::from_value(value(field)))
+                        .ok_or($crate::definition::record!(@first $($name,)? stringify!($field)))?,
+                )+ })
+            }
         }
     };
     (@first $first:expr $(, $other:expr)?) => { $first };
@@ -113,6 +127,10 @@ macro_rules! names {
 
             fn value(&self) -> $crate::record::Value<'_> {
                 $crate::record::Value::Text(self.name())
+            }
+
+            fn from_value(value: $crate::record::Value<'_>) -> Option<Self> {
+                if let $crate::record::Value::Text(name) = value { Self::from_name(name) } else { None }
             }
         }
 

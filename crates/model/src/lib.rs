@@ -50,7 +50,7 @@ pub use id::Id;
 pub use message::Message;
 pub use network::{Network, NotANetwork};
 pub use note::{Note, NoteCode};
-pub use record::{Field, FieldType, PartList, Record, Unit, Value};
+pub use record::{Field, FieldShape, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
 pub use stream::{Interval, RttSource, Stream};
 pub use units::{Hz, Nanos};

@@ -1,7 +1,7 @@
 //! Networks: addresses with the same first bits.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
 /// Addresses with the same first bits. Written `192.0.2.0/24`, `2001:db8::/32`, or as a single address.
@@ -44,17 +44,19 @@ impl Network {
 }
 
 impl Network {
-    /// What the text of every [`Endpoint`](crate::Endpoint) in it begins with.
-    pub fn text_prefix(&self) -> String {
+    /// Its first and its last address.
+    pub fn ends(&self) -> (IpAddr, IpAddr) {
         match self.address {
-            IpAddr::V4(address) if self.bits == 32 => format!("{address}:"),
             IpAddr::V4(address) => {
-                let whole = usize::from(self.bits / 8);
-                address.octets().iter().take(whole).map(|octet| format!("{octet}.")).collect()
+                let hosts = u32::MAX.checked_shr(self.bits.into()).unwrap_or(0);
+                let first = address.to_bits() & !hosts;
+                (Ipv4Addr::from_bits(first).into(), Ipv4Addr::from_bits(first | hosts).into())
             }
-            IpAddr::V6(address) if self.bits == 128 => format!("[{address}]:"),
-            // Zeros are left out at any place.
-            IpAddr::V6(_) => "[".to_owned(),
+            IpAddr::V6(address) => {
+                let hosts = u128::MAX.checked_shr(self.bits.into()).unwrap_or(0);
+                let first = address.to_bits() & !hosts;
+                (Ipv6Addr::from_bits(first).into(), Ipv6Addr::from_bits(first | hosts).into())
+            }
         }
     }
 }
@@ -86,19 +88,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn endpoints_begin_with_the_text_of_their_network() {
-        let addresses = ["10.1.2.3", "10.1.20.3", "10.129.2.3", "2001:db8::1", "::1"];
-        let networks = ["10.1.2.3", "10.1.2.9/16", "10.0.0.0/9", "0.0.0.0/0", "2001:db8::1", "2001:db8::/32"];
+    fn a_network_holds_what_lies_between_its_ends() {
+        let addresses =
+            ["10.1.2.3", "10.1.20.3", "10.129.2.3", "255.255.255.255", "2001:db8::1", "::1", "ffff::"];
+        let networks =
+            ["10.1.2.3", "10.1.2.9/16", "10.0.0.0/9", "0.0.0.0/0", "2001:db8::1", "2001:db8::/32", "::/0"];
         for network in networks {
             let network: Network = network.parse().unwrap();
-            for address in addresses.map(|address| address.parse().unwrap()) {
-                let endpoint = crate::Endpoint::new(address, 5060).to_string();
-                let begins = endpoint.starts_with(&network.text_prefix());
-                assert!(begins || !network.holds(address), "{endpoint} in {network}");
+            let (first, last) = network.ends();
+            for address in addresses.map(|address| address.parse::<IpAddr>().unwrap()) {
+                let within = address.is_ipv4() == first.is_ipv4() && (first..=last).contains(&address);
+                assert_eq!(within, network.holds(address), "{address} in {network}");
             }
         }
-        assert_eq!("10.1.2.3".parse::<Network>().unwrap().text_prefix(), "10.1.2.3:");
-        assert_eq!("10.1.2.3/23".parse::<Network>().unwrap().text_prefix(), "10.1.");
     }
 
     #[test]

@@ -14,6 +14,41 @@ pub trait Record: Sized + 'static {
     const ABOUT: &'static str;
     /// Its fields, in the order in which JSON and CSV have them.
     const FIELDS: &'static [Field<Self>];
+    /// What the values of these fields are.
+    const SHAPE: &'static [FieldShape];
+
+    /// A record of these values: `value` is called once for each field, with its number from 0.
+    ///
+    /// # Errors
+    ///
+    /// The name of a field that cannot have its value.
+    fn from_values<'a>(value: impl FnMut(usize) -> Value<'a>) -> Result<Self, &'static str>;
+}
+
+/// The shapes of a record's fields, all `N` of them.
+pub(crate) const fn shapes<R: Record, const N: usize>() -> [FieldShape; N] {
+    let none = FieldShape { name: "", kind: FieldType::Text, optional: false, unit: Unit::None };
+    let mut shapes = [none; N];
+    let mut number = 0;
+    while number < N {
+        let Field { name, kind, optional, unit, .. } = R::FIELDS[number];
+        shapes[number] = FieldShape { name, kind, optional, unit };
+        number += 1;
+    }
+    shapes
+}
+
+/// A field of any record: its name, and what its values are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldShape {
+    /// Its name in JSON, CSV and the database.
+    pub name: &'static str,
+    /// What its values are.
+    pub kind: FieldType,
+    /// Whether its value may be unknown.
+    pub optional: bool,
+    /// What its numbers count.
+    pub unit: Unit,
 }
 
 /// A field of the record `R`.
@@ -52,14 +87,14 @@ pub enum FieldType {
     Texts,
     /// A list of ids.
     Ids,
-    /// A list of records that are part of this one, by their [`Record::NAME`].
-    Parts(&'static str),
+    /// A list of records that are part of this one, by their [`Record::NAME`] and [`Record::SHAPE`].
+    Parts(&'static str, &'static [FieldShape]),
 }
 
 impl FieldType {
     /// Whether it is one value, not a list. The database has a column for each of these.
     pub const fn is_scalar(self) -> bool {
-        !matches!(self, Self::Texts | Self::Ids | Self::Parts(_))
+        !matches!(self, Self::Texts | Self::Ids | Self::Parts(..))
     }
 }
 
@@ -162,6 +197,11 @@ pub trait FieldValue {
 
     /// The value.
     fn value(&self) -> Value<'_>;
+
+    /// What has this value; a list that is not known is empty. `None` if nothing of this type has it.
+    fn from_value(value: Value<'_>) -> Option<Self>
+    where
+        Self: Sized;
 }
 
 impl<T: FieldValue> FieldValue for Option<T> {
@@ -172,10 +212,17 @@ impl<T: FieldValue> FieldValue for Option<T> {
     fn value(&self) -> Value<'_> {
         self.as_ref().map_or(Value::Null, T::value)
     }
+
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        if let Value::Null = value { Some(None) } else { T::from_value(value).map(Some) }
+    }
 }
 
 macro_rules! field_values {
-    ($($type:ty: $kind:ident $(in $unit:ident)?, |$this:ident| $value:expr;)*) => { $(
+    ($(
+        $type:ty: $kind:ident $(in $unit:ident)?, |$this:ident| $value:expr,
+        $($pattern:pat => $back:expr),+;
+    )*) => { $(
         impl FieldValue for $type {
             const KIND: FieldType = FieldType::$kind;
             $(const UNIT: Unit = Unit::$unit;)?
@@ -184,30 +231,53 @@ macro_rules! field_values {
                 let $this = self;
                 $value
             }
+
+            fn from_value(value: Value<'_>) -> Option<Self> {
+                match value {
+                    $($pattern => $back,)+
+                    _ => None,
+                }
+            }
         }
     )* };
 }
 
 field_values! {
-    String: Text, |text| Value::Text(text);
-    Id: Id, |id| Value::Id(*id);
-    Endpoint: Endpoint, |endpoint| Value::Endpoint(*endpoint);
-    u8: Integer, |number| Value::Integer(u64::from(*number));
-    u16: Integer, |number| Value::Integer(u64::from(*number));
-    u32: Integer, |number| Value::Integer(u64::from(*number));
-    u64: Integer, |number| Value::Integer(*number);
-    f64: Real, |number| Value::Real(*number);
-    Nanos: Integer in Microseconds, |time| Value::Integer(time.micros());
-    Hz: Integer in Hertz, |rate| Value::Integer(u64::from(rate.0));
-    Vec<String>: Texts, |texts| Value::Texts(texts);
-    Vec<Id>: Ids, |ids| Value::Ids(ids);
+    String: Text, |text| Value::Text(text), Value::Text(text) => Some(text.to_owned());
+    Id: Id, |id| Value::Id(*id), Value::Id(id) => Some(id);
+    Endpoint: Endpoint, |endpoint| Value::Endpoint(*endpoint), Value::Endpoint(endpoint) => Some(endpoint);
+    u8: Integer, |number| Value::Integer(u64::from(*number)),
+        Value::Integer(number) => number.try_into().ok();
+    u16: Integer, |number| Value::Integer(u64::from(*number)),
+        Value::Integer(number) => number.try_into().ok();
+    u32: Integer, |number| Value::Integer(u64::from(*number)),
+        Value::Integer(number) => number.try_into().ok();
+    u64: Integer, |number| Value::Integer(*number), Value::Integer(number) => Some(number);
+    f64: Real, |number| Value::Real(*number), Value::Real(number) => Some(number);
+    Nanos: Integer in Microseconds, |time| Value::Integer(time.micros()),
+        Value::Integer(number) => Some(Self::from_micros(number));
+    Hz: Integer in Hertz, |rate| Value::Integer(u64::from(rate.0)),
+        Value::Integer(number) => number.try_into().ok().map(Self);
+    Vec<String>: Texts, |texts| Value::Texts(texts),
+        Value::Texts(texts) => Some(texts.to_vec()), Value::Null => Some(Self::new());
+    Vec<Id>: Ids, |ids| Value::Ids(ids),
+        Value::Ids(ids) => Some(ids.to_vec()), Value::Null => Some(Self::new());
 }
 
 impl<R: Record + fmt::Debug> FieldValue for Vec<R> {
-    const KIND: FieldType = FieldType::Parts(R::NAME);
+    const KIND: FieldType = FieldType::Parts(R::NAME, R::SHAPE);
 
     fn value(&self) -> Value<'_> {
         Value::Parts(self)
+    }
+
+    fn from_value(value: Value<'_>) -> Option<Self> {
+        let parts = match value {
+            Value::Parts(parts) => parts,
+            Value::Null => return Some(Self::new()),
+            _ => return None,
+        };
+        (0..parts.count()).map(|part| R::from_values(|field| parts.value(part, field)).ok()).collect()
     }
 }
 
@@ -245,6 +315,24 @@ mod tests {
         check::<Interval>();
         check::<Registration>();
         check::<Message>();
+    }
+
+    fn again<R: Record>(record: &R) -> Result<R, &'static str> {
+        R::from_values(|field| (R::FIELDS[field].value)(record))
+    }
+
+    #[test]
+    fn a_record_is_made_of_its_values() {
+        let digit = Dtmf { digit: "#".into(), source: crate::DtmfSource::Info, time: Nanos::from_micros(7) };
+        assert_eq!(again(&digit), Ok(digit.clone()));
+        assert_eq!(Vec::from_value(Value::Parts(&vec![digit.clone()])), Some(vec![digit]));
+        assert_eq!(Vec::<Dtmf>::from_value(Value::Null), Some(vec![]));
+        assert_eq!(Dtmf::from_values(|_| Value::Null), Err("digit"));
+        let wrong = [Value::Text("#"), Value::Text("smoke"), Value::Integer(7)];
+        assert_eq!(Dtmf::from_values(|field| wrong[field]), Err("source"));
+        assert_eq!(u8::from_value(Value::Integer(256)), None);
+        assert_eq!(Option::<u8>::from_value(Value::Null), Some(None));
+        assert_eq!(Option::<u8>::from_value(Value::Text("1")), None);
     }
 
     #[test]

@@ -46,12 +46,17 @@ fn names<R: Record>() -> impl Iterator<Item = &'static str> {
 
 /// The fields that fit a cell: all but the intervals of a stream, which have a CSV of their own.
 fn columns<R: Record>() -> impl Iterator<Item = &'static Field<R>> {
-    R::FIELDS.iter().filter(|field| field.kind != FieldType::Parts(Interval::NAME))
+    R::FIELDS.iter().filter(|field| !is_list_of::<Interval>(field.kind))
+}
+
+/// Whether a field is a list of those parts.
+fn is_list_of<Part: Record>(kind: FieldType) -> bool {
+    matches!(kind, FieldType::Parts(name, _) if name == Part::NAME)
 }
 
 fn cells<R: Record>(record: &R) -> impl Iterator<Item = String> {
     columns::<R>().map(|field| match (field.value)(record) {
-        Value::Parts(notes) if field.kind == FieldType::Parts(Note::NAME) => {
+        Value::Parts(notes) if is_list_of::<Note>(field.kind) => {
             (0..notes.count()).map(|note| cell(notes.value(note, 0))).collect::<Vec<_>>().join(" ")
         }
         value => cell(value),

@@ -30,6 +30,7 @@ mod helper;
 mod input;
 mod interrupt;
 mod keys;
+mod limit;
 mod order;
 mod page;
 mod pager;

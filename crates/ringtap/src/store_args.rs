@@ -1,9 +1,12 @@
 //! The database that a command searches.
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use ringtap_store::Reader;
+use ringtap_store::{Migration, OnMigration, Reader};
 
 use crate::exit::Misuse;
 
@@ -36,6 +39,32 @@ impl StoreArgs {
             );
             return Err(Misuse(text).into());
         }
-        Ok(Reader::open(&self.store)?)
+        open(&self.store)
     }
 }
+
+/// Opens a database; standard error says how far the migration of day files of an older version is.
+///
+/// # Errors
+///
+/// It cannot be read.
+pub(crate) fn open(directory: &Path) -> anyhow::Result<Reader> {
+    Ok(Reader::open(directory)?.on_migration(on_migration()))
+}
+
+/// Says on standard error how far a migration is.
+pub(crate) fn on_migration() -> OnMigration {
+    let told = Mutex::new(Instant::now());
+    OnMigration::new(move |migration: &Migration| {
+        let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_end = migration.moved == 0 || migration.is_done;
+        if is_end || told.elapsed() >= BETWEEN {
+            *told = Instant::now();
+            // Whoever closed it does not want to know.
+            let _ = writeln!(io::stderr(), "{migration}");
+        }
+    })
+}
+
+/// How often progress is told.
+const BETWEEN: Duration = Duration::from_secs(5);

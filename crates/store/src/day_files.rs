@@ -10,7 +10,9 @@ use std::time::Duration;
 use ringtap_model::{Id, Nanos};
 use rusqlite::Connection;
 
-use crate::record::PendingRecord;
+use crate::migration::{self, OnMigration};
+use crate::record::{Encoders, PendingRecord};
+use crate::tables::{FileState, Tables};
 use crate::{Day, Error, directory, schema};
 
 /// The day files of a directory, those in use open.
@@ -25,6 +27,8 @@ pub(crate) struct DayFiles {
     cache: usize,
     open: BTreeMap<Day, OpenDay>,
     used: BTreeSet<Day>,
+    encoders: Encoders,
+    on_migration: OnMigration,
 }
 
 /// An open file, and which file it was when it was opened.
@@ -32,6 +36,7 @@ pub(crate) struct DayFiles {
 struct OpenDay {
     connection: Connection,
     inode: Option<(u64, u64)>,
+    state: FileState,
 }
 
 impl DayFiles {
@@ -41,6 +46,7 @@ impl DayFiles {
         patience: Duration,
         pages: Option<u32>,
         cache: usize,
+        on_migration: OnMigration,
     ) -> Result<Self, Error> {
         directory::create(dir).map_err(|error| match error.kind() {
             // Also where a file system, such as proc, takes no new directories.
@@ -54,6 +60,8 @@ impl DayFiles {
             cache,
             open: BTreeMap::new(),
             used: BTreeSet::new(),
+            encoders: Encoders::new().ok_or_else(|| Error::io(dir, io::ErrorKind::OutOfMemory.into()))?,
+            on_migration,
         };
         files.roll_back();
         Ok(files)
@@ -67,7 +75,7 @@ impl DayFiles {
             let day = name.to_str().and_then(|name| Day::from_file_name(name.strip_suffix("-journal")?));
             if let Some(day) = day {
                 // Where that fails, the next record of that day says why.
-                let _ = self.connection(day, &self.dir.join(day.file_name()));
+                let _ = self.opened(day, &self.dir.join(day.file_name()));
             }
         }
     }
@@ -90,21 +98,59 @@ impl DayFiles {
         &mut self,
         records: impl IntoIterator<Item = &'a PendingRecord>,
     ) -> Result<(), Error> {
+        self.insert(records)?;
+        self.commit()
+    }
+
+    /// Writes records within the transactions that are open: nothing is durable, or seen by others, before
+    /// [`commit`](Self::commit).
+    pub(crate) fn insert<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a PendingRecord>,
+    ) -> Result<(), Error> {
         let mut days = BTreeMap::<Day, Vec<&PendingRecord>>::new();
         for record in records {
             days.entry(record.day()).or_default().push(record);
         }
         for (day, records) in days {
-            let path = self.dir.join(day.file_name());
-            let failed = |error| Error::database(&path, error);
-            let transaction = self.connection(day, &path)?.transaction().map_err(failed)?;
-            for record in records {
-                record.insert(&transaction).map_err(failed)?;
-            }
-            transaction.commit().map_err(failed)?;
+            self.change(day, |tables| records.iter().try_for_each(|record| tables.write(record)))?;
             self.used.insert(day);
         }
         Ok(())
+    }
+
+    /// Makes everything that was written durable.
+    pub(crate) fn commit(&mut self) -> Result<(), Error> {
+        let days: Vec<Day> = self.open.keys().copied().collect();
+        days.into_iter().try_for_each(|day| self.commit_day(day))
+    }
+
+    fn commit_day(&mut self, day: Day) -> Result<(), Error> {
+        let committed = self.open.get_mut(&day).map_or(Ok(()), OpenDay::commit);
+        self.checked(day, committed)
+    }
+
+    /// Changes the file of a day, within a transaction that stays open.
+    fn change(
+        &mut self,
+        day: Day,
+        change: impl FnOnce(&mut Tables<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), Error> {
+        let path = self.dir.join(day.file_name());
+        self.opened(day, &path)?;
+        // Just opened.
+        let open = self.open.get_mut(&day).ok_or_else(|| Error::Stopped { path: path.clone() })?;
+        let changed = open.change(&mut self.encoders, change);
+        self.checked(day, changed)
+    }
+
+    /// Rolls back what was not committed if that failed.
+    fn checked(&mut self, day: Day, result: rusqlite::Result<()>) -> Result<(), Error> {
+        result.map_err(|error| {
+            // What is known of the file may be wrong now.
+            self.open.remove(&day);
+            Error::database(&self.dir.join(day.file_name()), error)
+        })
     }
 
     /// Closes every file, so that the next use begins with what is there then.
@@ -130,23 +176,15 @@ impl DayFiles {
 
     /// Deletes the records of a call, and every day file that has no record of a call or a stream then.
     pub(crate) fn remove(&mut self, call: &Id) -> Result<(), Error> {
-        let call = call.to_string();
         for entry in fs::read_dir(&self.dir).map_err(|error| Error::io(&self.dir, error))?.flatten() {
             let name = entry.file_name();
             let Some(day) = name.to_str().and_then(Day::from_file_name) else { continue };
+            self.change(day, |tables| tables.remove(call))?;
+            self.commit_day(day)?;
+            let left = "SELECT EXISTS (SELECT 1 FROM calls) + EXISTS (SELECT 1 FROM streams)";
             let path = entry.path();
-            let failed = |error| Error::database(&path, error);
-            let connection = self.connection(day, &path)?;
-            for sql in [
-                "DELETE FROM calls WHERE id = ?1",
-                "DELETE FROM streams WHERE call = ?1",
-                "DELETE FROM diversions WHERE call = ?1",
-            ] {
-                connection.execute(sql, [&call]).map_err(failed)?;
-            }
-            let left = "SELECT (SELECT count(*) FROM calls) + (SELECT count(*) FROM streams)";
-            let left: i64 = connection.query_row(left, [], |row| row.get(0)).map_err(failed)?;
-            if left == 0 {
+            let left = self.opened(day, &path)?.query_row(left, [], |row| row.get::<_, i64>(0));
+            if left.map_err(|error| Error::database(&path, error))? == 0 {
                 self.delete(day)?;
             }
         }
@@ -166,7 +204,8 @@ impl DayFiles {
         Ok(())
     }
 
-    fn connection(&mut self, day: Day, path: &Path) -> Result<&mut Connection, Error> {
+    /// Opens the file of a day, if it is not open.
+    fn opened(&mut self, day: Day, path: &Path) -> Result<&mut Connection, Error> {
         // A file that was moved away or deleted would swallow what is written to it unseen.
         let inode = inode(path);
         if self.open.get(&day).is_some_and(|open| open.inode != inode) {
@@ -175,14 +214,42 @@ impl DayFiles {
         if !self.open.contains_key(&day) {
             if self.open.len() >= OPEN {
                 // The oldest day: records of it come least.
-                self.open.pop_first();
+                if let Some(oldest) = self.open.keys().next().copied() {
+                    self.commit_day(oldest)?;
+                    self.open.remove(&oldest);
+                }
             }
-            let connection = open(path, self.patience, self.pages, self.cache)?;
-            self.open.insert(day, OpenDay { connection, inode: self::inode(path) });
+            let mut connection = open(path, self.patience, self.pages, self.cache)?;
+            migration::migrate(&mut connection, path, &mut self.encoders, &self.on_migration)?;
+            let state = FileState::default();
+            self.open.insert(day, OpenDay { connection, inode: self::inode(path), state });
         }
         // Just inserted where it was missing.
         let open = self.open.get_mut(&day).ok_or_else(|| Error::Stopped { path: path.to_owned() })?;
         Ok(&mut open.connection)
+    }
+}
+
+impl OpenDay {
+    /// Changes the file, in the transaction that is open or a new one.
+    fn change(
+        &mut self,
+        encoders: &mut Encoders,
+        change: impl FnOnce(&mut Tables<'_>) -> rusqlite::Result<()>,
+    ) -> rusqlite::Result<()> {
+        if self.connection.is_autocommit() {
+            // Immediate: what is read before the first write must still hold then.
+            self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        }
+        change(&mut Tables::new(&self.connection, &mut self.state, encoders)?)
+    }
+
+    fn commit(&mut self) -> rusqlite::Result<()> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
+        self.state.write_keys(&self.connection)?;
+        self.connection.execute_batch("COMMIT")
     }
 }
 
@@ -198,20 +265,30 @@ fn open(path: &Path, patience: Duration, pages: Option<u32>, cache: usize) -> Re
     let failed = |error| Error::database(path, error);
     let mut connection = Connection::open(path).map_err(failed)?;
     connection.busy_timeout(patience).map_err(failed)?;
+    // Takes effect in a file that is created.
+    connection.pragma_update(None, "page_size", PAGE).map_err(failed)?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(failed)?;
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-    // Ids are spread evenly: their index is touched all over, and had better be in memory. In KiB where
+    // Pages that change with every batch are copied into the file once in so many.
+    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(())).map_err(failed)?;
+    let log = i64::from(LOG_PAGES) * i64::from(PAGE);
+    connection.pragma_update_and_check(None, "journal_size_limit", log, |_| Ok(())).map_err(failed)?;
+    // The part of the indexes by id and key that belongs to the present had better be in memory. In KiB where
     // negative.
     let kibibytes = i64::try_from(cache >> 10).unwrap_or(i64::MAX);
     connection.pragma_update(None, "cache_size", -kibibytes).map_err(failed)?;
     if let Some(pages) = pages {
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(failed)?;
     }
-    schema::migrate(&mut connection, path)?;
+    schema::create(&mut connection, path)?;
     Ok(connection)
 }
 
 /// Memory for pages of an open file, for commands that write.
-pub(crate) const CACHE: usize = 32 << 20;
+pub(crate) const CACHE: usize = 64 << 20;
+/// Pages of the log after which they are copied into the file: 64 MiB.
+const LOG_PAGES: u32 = 8192;
+/// Bytes of a page.
+const PAGE: u32 = 8192;
 /// Files held open.
 const OPEN: usize = 8;

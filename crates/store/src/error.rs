@@ -72,6 +72,18 @@ pub enum Error {
         /// The latest schema known here.
         known: i64,
     },
+    /// Written by an earlier version of this program, and this user may not change it.
+    #[error(
+        "{} is of an older version of ringtap (schema {found}) and has to be migrated, which needs write \
+         permission: search it once, with `ringtap calls --store DIR`, as a user who may write it",
+        path.display()
+    )]
+    OldVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its schema.
+        found: i64,
+    },
     /// A database, but not one of this program.
     #[error("{} is a SQLite database of another program: move it out of the directory", path.display())]
     Foreign {

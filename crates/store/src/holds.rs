@@ -9,6 +9,7 @@ use ringtap_model::{Call, Id, Stream};
 
 use crate::Error;
 use crate::day_files::{CACHE, DayFiles};
+use crate::migration::OnMigration;
 use crate::record::{AnyRecord, PendingRecord};
 
 /// Below the directory of the day files.
@@ -25,7 +26,7 @@ pub fn hold(dir: &Path, call: &Call, streams: &[Stream]) -> Result<(), Error> {
     let streams = streams.iter().map(|stream| AnyRecord::Stream(Box::new(stream.clone())));
     let records: Vec<PendingRecord> =
         std::iter::once(AnyRecord::Call(Box::new(call.clone()))).chain(streams).map(Into::into).collect();
-    DayFiles::create(&dir.join(HELD), PATIENCE, None, CACHE)?.store(&records)
+    DayFiles::create(&dir.join(HELD), PATIENCE, None, CACHE, OnMigration::default())?.store(&records)
 }
 
 /// Deletes what [`hold`] stored of a call.
@@ -35,5 +36,9 @@ pub fn hold(dir: &Path, call: &Call, streams: &[Stream]) -> Result<(), Error> {
 /// A file that cannot be written.
 pub fn release(dir: &Path, call: &Id) -> Result<(), Error> {
     let held = dir.join(HELD);
-    if held.is_dir() { DayFiles::create(&held, PATIENCE, None, CACHE)?.remove(call) } else { Ok(()) }
+    if held.is_dir() {
+        DayFiles::create(&held, PATIENCE, None, CACHE, OnMigration::default())?.remove(call)
+    } else {
+        Ok(())
+    }
 }

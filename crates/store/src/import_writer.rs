@@ -10,6 +10,7 @@ use ringtap_model::{Call, Message, Registration, Stream};
 
 use crate::Error;
 use crate::day_files::{CACHE, DayFiles};
+use crate::migration::OnMigration;
 use crate::record::{AnyRecord, PendingRecord, RecordType};
 
 /// Records that are durable, those that were there already included.
@@ -29,11 +30,10 @@ pub struct RecordCounts {
 
 /// Writes records to the day files of a directory.
 ///
-/// Records are queued and written in batches by a thread of its own, a fifth of a second after the first of a
-/// batch at the latest. They are acknowledged by [`flush`](Self::flush) and [`close`](Self::close): before
-/// that, a kill may lose them. A writer that failed stays failed, every later call returns the same error:
-/// the person who ran it is there to read it and run it again. What has to outlive a failure is
-/// [`StoreWriter`](crate::StoreWriter)'s.
+/// Records are queued and written by a thread of its own; readers see them a second later at the latest. They
+/// are acknowledged by [`flush`](Self::flush) and [`close`](Self::close): before that, a kill may lose them.
+/// A writer that failed stays failed, every later call returns the same error: the person who ran it is there
+/// to read it and run it again. What has to outlive a failure is [`StoreWriter`](crate::StoreWriter)'s.
 #[derive(Debug)]
 pub struct ImportWriter {
     dir: PathBuf,
@@ -46,12 +46,17 @@ pub struct ImportWriter {
 impl ImportWriter {
     /// A writer to that directory, which is created where it does not exist.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        Self::open_with(dir, None)
+        Self::open_telling(dir, OnMigration::default())
+    }
+
+    /// The same; tells of day files of an older version, which are migrated before they are written.
+    pub fn open_telling(dir: &Path, on_migration: OnMigration) -> Result<Self, Error> {
+        Self::open_with(dir, None, on_migration)
     }
 
     /// `pages` bounds the size of each file: a full disk for tests.
-    fn open_with(dir: &Path, pages: Option<u32>) -> Result<Self, Error> {
-        let files = DayFiles::create(dir, PATIENCE, pages, CACHE)?;
+    fn open_with(dir: &Path, pages: Option<u32>, on_migration: OnMigration) -> Result<Self, Error> {
+        let files = DayFiles::create(dir, PATIENCE, pages, CACHE, on_migration)?;
         let (queue, jobs) = sync_channel(QUEUE);
         let failure = Arc::new(Mutex::new(None));
         let told = Arc::clone(&failure);
@@ -125,6 +130,14 @@ enum Job {
 }
 
 impl RecordCounts {
+    /// Adds those of others; the days stay.
+    fn add(&mut self, others: Self) {
+        self.calls += others.calls;
+        self.streams += others.streams;
+        self.registrations += others.registrations;
+        self.messages += others.messages;
+    }
+
     pub(crate) fn count(&mut self, record_type: RecordType) {
         match record_type {
             RecordType::Call => self.calls += 1,
@@ -135,55 +148,92 @@ impl RecordCounts {
     }
 }
 
-/// The thread: takes what is queued, commits it, acknowledges.
+/// The thread: writes what is queued, and commits it when it is asked to, when nothing more comes, or when
+/// there is much of it.
 fn serve(
     mut files: DayFiles,
     jobs: &Receiver<Job>,
     failure: &Mutex<Option<Error>>,
 ) -> Result<RecordCounts, Error> {
-    let mut written = RecordCounts::default();
-    while let Ok(first) = jobs.recv() {
-        let (batch, acknowledge) = gather(first, jobs);
-        files.store(&batch).inspect_err(|error| {
-            // Told before the queue and `acknowledge` end: whoever waits for them finds the reason.
-            *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
-        })?;
-        batch.iter().for_each(|record| written.count(record.record_type()));
-        if let Some(done) = acknowledge {
-            // Nobody waits any more: no matter.
-            let _ = done.send(());
+    let mut import = Import::default();
+    let mut run = || {
+        while let Ok(first) = jobs.recv() {
+            import.add(first, jobs, &mut files)?;
         }
-    }
-    written.days = files.days();
-    Ok(written)
+        import.commit(&mut files)
+    };
+    run().inspect_err(|error| {
+        // Told before the queue and the flushes end: whoever waits for them finds the reason.
+        *failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+    })?;
+    Ok(RecordCounts { days: files.days(), ..import.written })
 }
 
-/// A batch: full, a fifth of a second old, ended by a flush, or the last.
-fn gather(first: Job, jobs: &Receiver<Job>) -> (Vec<PendingRecord>, Option<SyncSender<()>>) {
-    let mut batch = Vec::new();
-    let due = Instant::now() + LINGER;
-    let mut job = first;
-    loop {
-        match job {
-            Job::Record(record) => batch.push(record.into()),
-            Job::Flush(done) => return (batch, Some(done)),
+/// Records on their way into the files.
+#[derive(Default)]
+struct Import {
+    batch: Vec<PendingRecord>,
+    /// Written and not committed.
+    uncommitted: RecordCounts,
+    written: RecordCounts,
+    flushes: Vec<SyncSender<()>>,
+}
+
+impl Import {
+    /// Does a job and those that follow, until all is committed or there is nothing to do.
+    fn add(&mut self, first: Job, jobs: &Receiver<Job>, files: &mut DayFiles) -> Result<(), Error> {
+        let mut due = Instant::now() + LONGEST;
+        let mut job = first;
+        loop {
+            match job {
+                Job::Record(record) => self.batch.push(record.into()),
+                Job::Flush(done) => {
+                    self.flushes.push(done);
+                    return self.commit(files);
+                }
+            }
+            if self.batch.len() >= BATCH {
+                self.insert(files)?;
+            }
+            let wait = due.saturating_duration_since(Instant::now()).min(LINGER);
+            job = match jobs.recv_timeout(wait) {
+                Ok(job) if self.uncommitted.records() < UNCOMMITTED && !wait.is_zero() => job,
+                Ok(job) => {
+                    self.commit(files)?;
+                    due = Instant::now() + LONGEST;
+                    job
+                }
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return self.commit(files),
+            };
         }
-        if batch.len() >= BATCH {
-            return (batch, None);
-        }
-        job = match jobs.recv_timeout(due.saturating_duration_since(Instant::now())) {
-            Ok(job) => job,
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return (batch, None),
-        };
+    }
+
+    fn insert(&mut self, files: &mut DayFiles) -> Result<(), Error> {
+        files.insert(&self.batch)?;
+        self.batch.drain(..).for_each(|record| self.uncommitted.count(record.record_type()));
+        Ok(())
+    }
+
+    fn commit(&mut self, files: &mut DayFiles) -> Result<(), Error> {
+        self.insert(files)?;
+        files.commit()?;
+        self.written.add(std::mem::take(&mut self.uncommitted));
+        // Nobody waits any more: no matter.
+        self.flushes.drain(..).for_each(|done| _ = done.send(()));
+        Ok(())
     }
 }
 
 /// Records waiting at most: some megabytes.
 const QUEUE: usize = 4096;
-/// Records in a transaction at most.
+/// Records that are written to the files at once.
 const BATCH: usize = 1024;
-/// How long a record waits for others at most.
+/// Records after which they are committed.
+const UNCOMMITTED: u64 = 65_536;
+/// How long nothing may come until what is there is committed.
 const LINGER: Duration = Duration::from_millis(200);
+/// How long a record waits for others at most.
+const LONGEST: Duration = Duration::from_secs(1);
 /// How long another process's lock is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -213,7 +263,7 @@ mod tests {
     #[test]
     fn full_disk() {
         let dir = tempfile::tempdir().unwrap();
-        let mut writer = ImportWriter::open_with(dir.path(), Some(60)).unwrap();
+        let mut writer = ImportWriter::open_with(dir.path(), Some(60), OnMigration::default()).unwrap();
         let result = (0..5_000).try_for_each(|number| writer.message(&message(number)));
         let error = result.and_then(|()| writer.flush()).unwrap_err();
         assert!(matches!(error, Error::Full { .. }), "{error}");

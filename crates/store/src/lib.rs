@@ -29,17 +29,21 @@
 //! # The files
 //!
 //! `2026-11-21.sqlite` holds the records that began on that day, UTC: calls, streams, registrations,
-//! messages, each with its scalar fields as columns under the names of the records and the whole record as
-//! JSON beside them. The day of a record follows from the record alone, so the same record always goes to the
-//! same row: written twice it changes nothing. `held/` has such files with the records of calls on hold,
+//! messages, each whole in a compact form, and beside it columns for what is searched by. The day of a
+//! record follows from the record alone, so the same record always goes to the same row: written twice it
+//! changes nothing. `held/` has such files with the records of calls on hold,
 //! which are read when the day itself has been deleted.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`day`] | [`Day`], which names a file |
 //! | [`error`] | [`Error`] |
-//! | `schema` | tables and migrations |
-//! | `record`, `day_files` | a record with its table, columns and day; the day files that are written |
+//! | [`format`] | [`Encoder`](format::Encoder), [`Decoder`](format::Decoder): the compact form of a record |
+//! | `schema`, [`migration`] | the tables; files of older versions |
+//! | `record`, `formats` | a record with its table and day; the formats that a file describes |
+//! | `keys`, `texts` | keys for numbers and Call-IDs; texts that many records have |
+//! | `tables`, `day_files` | one file that is written to; all of them |
+//! | `day_reader` | one file that is read |
 //! | [`import_writer`] | [`ImportWriter`], for a run that ends and may fail |
 //! | [`store_writer`] | [`StoreWriter`], for a program that runs for months |
 //! | [`settings`] | [`StoreSettings`]: where it writes, and how much may wait |
@@ -54,12 +58,17 @@
 
 pub mod day;
 mod day_files;
+mod day_reader;
 mod directory;
 mod entry_file;
 pub mod error;
+pub mod format;
+mod formats;
 mod holds;
 pub mod import_writer;
 pub mod journal;
+mod keys;
+pub mod migration;
 mod outbox;
 pub mod query;
 pub mod reader;
@@ -68,12 +77,15 @@ mod schema;
 pub mod settings;
 mod state;
 pub mod store_writer;
+mod tables;
+mod texts;
 
 pub use day::Day;
 pub use error::Error;
 pub use holds::{hold, release};
 pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
+pub use migration::{Migration, OnMigration};
 pub use query::Query;
 pub use reader::{Found, Reader};
 pub use settings::StoreSettings;

@@ -2,15 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use ringtap_model::{Call, Id, Message, Registration, Stream};
 use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, OpenFlags, params_from_iter};
 
+use crate::day_reader::{DayReader, Readable};
 use crate::holds::HELD;
+use crate::migration::OnMigration;
 use crate::record::StoredRecord;
-use crate::{Day, Error, Query, schema};
+use crate::{Day, Error, Query};
 
 /// The answer to a [`Query`].
 #[derive(Clone, Debug, PartialEq)]
@@ -29,30 +32,26 @@ impl<R> Default for Found<R> {
     }
 }
 
-impl<R> Found<R> {
-    /// Adds a record; returns whether there is room for another.
-    fn add(&mut self, record: R, limit: usize) -> bool {
-        self.cut = self.records.len() >= limit;
-        if !self.cut {
-            self.records.push(record);
-        }
-        !self.cut
-    }
-}
-
 /// Searches a directory of day files, also while an [`ImportWriter`](crate::ImportWriter) writes to it.
 ///
 /// An answer is whole or an error: one file that cannot be read fails the search.
 #[derive(Clone, Debug)]
 pub struct Reader {
     dir: PathBuf,
+    on_migration: OnMigration,
 }
 
 impl Reader {
     /// A reader of that directory, which must exist and hold a day file.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let reader = Self { dir: dir.to_owned() };
+        let reader = Self { dir: dir.to_owned(), on_migration: OnMigration::default() };
         if reader.days()?.is_empty() { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
+    }
+
+    /// Tells this of day files of an older version, which are migrated before they are read.
+    #[must_use]
+    pub fn on_migration(self, on_migration: OnMigration) -> Self {
+        Self { on_migration, ..self }
     }
 
     /// The days that have a file, in order; those of which only records of calls on hold are left as well.
@@ -69,21 +68,20 @@ impl Reader {
 
     /// Calls that satisfy a query.
     pub fn calls(&self, query: &Query) -> Result<Found<Call>, Error> {
-        let condition = query.of_calls();
         let streams = query.filter.needs_streams();
-        self.search(query, "start_us", condition, |day: &DayFile, call: &Call| {
+        let selects = |day: &DayReader, call: &Call| {
             let streams = if streams { self.streams_of_call(day, call)? } else { Vec::new() };
             Ok(query.filter.selects_call(call, &streams))
-        })
+        };
+        self.search(query, |day| query.of_calls(day), selects)
     }
 
     /// Streams that satisfy a query, in order of their first packet.
     pub fn streams(&self, query: &Query) -> Result<Found<Stream>, Error> {
         let of_calls = query.filter.of_calls();
         if !of_calls.is_set() {
-            let condition = query.of_streams();
-            let selects = |_: &DayFile, stream: &Stream| Ok(query.filter.selects_stream(stream, None));
-            return self.search(query, "first_us", condition, selects);
+            let selects = |_: &DayReader, stream: &Stream| Ok(query.filter.selects_stream(stream, None));
+            return self.search(query, |day| query.of_streams(day), selects);
         }
         // A call may be of an earlier day than its streams: its time is no condition.
         let mut found = Found { days: self.searched(query)?.len(), ..Found::default() };
@@ -93,30 +91,28 @@ impl Reader {
             found.records.extend(streams.into_iter().filter(selected));
         }
         found.records.sort_by_key(|stream| (stream.first, stream.id));
-        found.cut = found.records.len() > query.limit;
-        found.records.truncate(query.limit);
+        found.keep(query);
         Ok(found)
     }
 
     /// Registrations that satisfy a query.
     pub fn registrations(&self, query: &Query) -> Result<Found<Registration>, Error> {
-        let selects = |_: &DayFile, found: &Registration| Ok(query.filter.selects_registration(found));
-        self.search(query, "first_us", query.of_others("first_us"), selects)
+        let selects = |_: &DayReader, found: &Registration| Ok(query.filter.selects_registration(found));
+        self.search(query, |day| query.of_others("first_us", day), selects)
     }
 
     /// SIP MESSAGEs that satisfy a query.
     pub fn messages(&self, query: &Query) -> Result<Found<Message>, Error> {
-        let selects = |_: &DayFile, found: &Message| Ok(query.filter.selects_message(found));
-        self.search(query, "time_us", query.of_others("time_us"), selects)
+        let selects = |_: &DayReader, found: &Message| Ok(query.filter.selects_message(found));
+        self.search(query, |day| query.of_others("time_us", day), selects)
     }
 
     /// The call of that id, if it is stored.
     pub fn call(&self, id: &Id) -> Result<Option<Call>, Error> {
-        let values = [Sql::Text(id.to_string())];
         for day in self.searchable()? {
-            let Some(day) = self.open_day(day)? else { continue };
-            let calls = day.all("SELECT id, json FROM calls WHERE id = ?1", &values)?;
-            if let Some(call) = calls.into_iter().next() {
+            if let Some(day) = self.open_day(day)?
+                && let Some(call) = day.call(id)?
+            {
                 return Ok(Some(call));
             }
         }
@@ -138,14 +134,14 @@ impl Reader {
 
     /// The same, where the record of the call is in the file of `day`: other days are searched only for
     /// streams that are missing there.
-    fn streams_of_call(&self, day: &DayFile, call: &Call) -> Result<Vec<Stream>, Error> {
-        let streams = day.streams_of(&call.id)?;
+    fn streams_of_call(&self, day: &DayReader, call: &Call) -> Result<Vec<Stream>, Error> {
+        let streams = day.streams_near(call)?;
         if streams.len() >= call.streams.len() { Ok(streams) } else { self.streams_of(&call.id) }
     }
 
     /// Each of these calls with its streams, in their order.
     pub fn with_streams(&self, calls: &[Call], mut each: impl FnMut(&Call, &[Stream])) -> Result<(), Error> {
-        let mut open: Option<(Day, DayFile)> = None;
+        let mut open: Option<(Day, DayReader)> = None;
         for call in calls {
             let day = Day::of(StoredRecord::start(call));
             if open.as_ref().is_none_or(|(other, _)| *other != day) {
@@ -160,24 +156,75 @@ impl Reader {
         Ok(())
     }
 
-    fn search<R: StoredRecord>(
+    /// Records that satisfy a query: `condition` leaves out of a day what cannot, `selects` has the last
+    /// word.
+    ///
+    /// Days are searched by several threads, which wait for the disk most of the time, in order from the end
+    /// where the query's limit begins. None begins a day that the limit leaves out for certain.
+    fn search<R: Readable>(
         &self,
         query: &Query,
-        start: &str,
-        (condition, values): (String, Vec<Sql>),
-        selects: impl Fn(&DayFile, &R) -> Result<bool, Error>,
+        condition: impl Fn(Day) -> (String, Vec<Sql>) + Sync,
+        selects: impl Fn(&DayReader, &R) -> Result<bool, Error> + Sync,
     ) -> Result<Found<R>, Error> {
-        let sql = format!("SELECT id, json FROM {} WHERE {condition} ORDER BY {start}, id", R::TABLE);
-        let mut found = Found::default();
-        for day in self.searched(query)? {
-            found.days += 1;
-            let Some(day) = self.open_day(day)? else { continue };
-            day.each(&sql, &values, |record| Ok(!selects(&day, &record)? || found.add(record, query.limit)))?;
-            if found.cut {
+        let mut days = self.searched(query)?;
+        if query.newest {
+            days.reverse();
+        }
+        let (next, answers) = (AtomicUsize::new(0), Mutex::new(Answers::new(days.len(), query.limit)));
+        let work = || {
+            while let Some(day) = days.get(next.fetch_add(1, Ordering::Relaxed)) {
+                let answer = self.search_day(*day, query, &condition, &selects);
+                let place = days.iter().position(|other| other == day).unwrap_or_default();
+                if answers.lock().unwrap_or_else(PoisonError::into_inner).add(place, answer) {
+                    // Nothing is missing in front of the last record of the answer.
+                    next.store(days.len(), Ordering::Relaxed);
+                }
+            }
+        };
+        thread::scope(|scope| {
+            // This thread works as well; fewer threads give the same answer.
+            for _ in 1..days.len().min(THREADS) {
+                let _ = thread::Builder::new().name("search".into()).spawn_scoped(scope, work);
+            }
+            work();
+        });
+        let answers = answers.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut found = Found { days: days.len(), ..Found::default() };
+        for answer in answers.by_day {
+            let Some(answer) = answer else { break };
+            found.records.extend(answer?);
+            if found.records.len() > query.limit {
                 break;
             }
         }
+        found.cut = found.records.len() > query.limit;
+        found.records.truncate(query.limit);
+        if query.newest {
+            found.records.reverse();
+        }
         Ok(found)
+    }
+
+    /// Records of a day, one more than the limit at most, from the end where the limit begins.
+    fn search_day<R: Readable>(
+        &self,
+        day: Day,
+        query: &Query,
+        condition: impl Fn(Day) -> (String, Vec<Sql>),
+        selects: impl Fn(&DayReader, &R) -> Result<bool, Error>,
+    ) -> Result<Vec<R>, Error> {
+        let mut records = Vec::new();
+        if let Some(file) = self.open_day(day)? {
+            let (condition, values) = condition(day);
+            file.each(&condition, &values, query.newest, |record| {
+                if selects(&file, &record)? {
+                    records.push(record);
+                }
+                Ok(records.len() <= query.limit)
+            })?;
+        }
+        Ok(records)
     }
 
     /// The days that a query is about.
@@ -192,62 +239,55 @@ impl Reader {
     }
 
     /// The file of a day; none if it was created but never written.
-    fn open_day(&self, day: Day) -> Result<Option<DayFile>, Error> {
+    fn open_day(&self, day: Day) -> Result<Option<DayReader>, Error> {
         let mut path = self.dir.join(day.file_name());
         let held = self.dir.join(HELD).join(day.file_name());
         // The day has all that is held of it, as long as it is there.
         if !path.exists() && held.exists() {
             path = held;
         }
-        Ok(open(&path)?.map(|connection| DayFile { path, connection }))
+        DayReader::open(path, &self.on_migration)
     }
 }
 
-/// The file of a day, open to read.
-#[derive(Debug)]
-struct DayFile {
-    path: PathBuf,
-    connection: Connection,
+/// What the days searched so far gave, in the order of the search.
+struct Answers<R> {
+    by_day: Vec<Option<Result<Vec<R>, Error>>>,
+    limit: usize,
 }
 
-impl DayFile {
-    fn streams_of(&self, call: &Id) -> Result<Vec<Stream>, Error> {
-        let values = [Sql::Text(call.to_string())];
-        self.all("SELECT id, json FROM streams WHERE call = ?1 ORDER BY first_us, id", &values)
+impl<R> Answers<R> {
+    fn new(days: usize, limit: usize) -> Self {
+        Self { by_day: (0..days).map(|_| None).collect(), limit }
     }
 
-    /// Records by a statement that selects id and JSON.
-    fn all<R: StoredRecord>(&self, sql: &str, values: &[Sql]) -> Result<Vec<R>, Error> {
-        let mut all = Vec::new();
-        self.each(sql, values, |record| {
-            all.push(record);
-            Ok(true)
-        })?;
-        Ok(all)
-    }
-
-    /// Passes records one by one, until `each` has enough.
-    fn each<R: StoredRecord>(
-        &self,
-        sql: &str,
-        values: &[Sql],
-        mut each: impl FnMut(R) -> Result<bool, Error>,
-    ) -> Result<(), Error> {
-        let failed = |error| Error::database(&self.path, error);
-        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
-        let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
-        while let Some(row) = rows.next().map_err(failed)? {
-            let id: String = row.get(0).map_err(failed)?;
-            let json: String = row.get(1).map_err(failed)?;
-            let record = serde_json::from_str(&json).map_err(|error| Error::Corrupt {
-                path: self.path.clone(),
-                reason: format!("{} {id} cannot be read: {error}", R::NAME),
-            })?;
-            if !each(record)? {
-                break;
+    /// Adds the answer of a day; returns whether no further day is needed.
+    fn add(&mut self, place: usize, answer: Result<Vec<R>, Error>) -> bool {
+        self.by_day[place] = Some(answer);
+        let mut records = 0;
+        for answer in &self.by_day {
+            match answer {
+                Some(Ok(found)) => records += found.len(),
+                // The search fails.
+                Some(Err(_)) => return true,
+                None => return false,
+            }
+            if records > self.limit {
+                return true;
             }
         }
-        Ok(())
+        true
+    }
+}
+
+impl<R> Found<R> {
+    /// Leaves what the query's limit lets in.
+    fn keep(&mut self, query: &Query) {
+        self.cut = self.records.len() > query.limit;
+        if query.newest {
+            self.records.drain(..self.records.len().saturating_sub(query.limit));
+        }
+        self.records.truncate(query.limit);
     }
 }
 
@@ -262,124 +302,5 @@ fn days(dir: &Path) -> Result<Vec<Day>, Error> {
     Ok(days)
 }
 
-/// Opens a day file to read, migrating it first where it is of an older version. `None`: created but never
-/// written, as a killed writer can leave it.
-fn open(path: &Path) -> Result<Option<Connection>, Error> {
-    let connection = open_read_only(path)?;
-    match schema::version(&connection, path)? {
-        0 => Ok(None),
-        schema::VERSION => Ok(Some(connection)),
-        found if found > schema::VERSION => {
-            Err(Error::Newer { path: path.to_owned(), found, known: schema::VERSION })
-        }
-        _ => {
-            drop(connection);
-            let failed = |error| Error::database(path, error);
-            let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-            let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-            connection.busy_timeout(PATIENCE).map_err(failed)?;
-            schema::migrate(&mut connection, path)?;
-            Ok(Some(connection))
-        }
-    }
-}
-
-fn open_read_only(path: &Path) -> Result<Connection, Error> {
-    let failed = |error| Error::database(path, error);
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(PATIENCE).map_err(failed)?;
-    let readable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
-    match readable.map_err(failed) {
-        Ok(_) => Ok(connection),
-        // A file in WAL mode wants its -wal and -shm beside it. Where this user may not create them and no
-        // writer has left any, the file is complete and at rest.
-        Err(Error::Permission { .. }) if !beside(path, "-wal").exists() => open_at_rest(path),
-        Err(error) => Err(error),
-    }
-}
-
-/// Opens a file that nobody writes to, taking no locks and creating nothing.
-fn open_at_rest(path: &Path) -> Result<Connection, Error> {
-    let failed = |error| Error::database(path, error);
-    let mut uri = String::from("file:");
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
-                uri.push(char::from(*byte))
-            }
-            _ => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri.push_str("?immutable=1");
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(&uri, flags).map_err(failed)
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-/// A reader waits this long for a lock; in WAL mode only a migration or a recovery takes one that stops
-/// readers.
-const PATIENCE: Duration = Duration::from_secs(10);
-
-#[cfg(test)]
-mod tests {
-    use ringtap_model::{Condition, Filter, Nanos};
-
-    use super::*;
-
-    /// Searches by party, Call-ID and time use an index each: none reads all calls of a day. Numbers by their
-    /// last digits read an index through, and so do numbers with separators, which have one of their own.
-    #[test]
-    fn plans() {
-        let mut connection = Connection::open_in_memory().unwrap();
-        schema::migrate(&mut connection, Path::new("memory")).unwrap();
-        let number = |text: &str| Condition::Number(text.parse().unwrap());
-        let plan = |conditions: Vec<Condition>| -> Vec<String> {
-            let (condition, values) = Query::from(Filter(conditions)).of_calls();
-            let sql =
-                format!("EXPLAIN QUERY PLAN SELECT json FROM calls WHERE {condition} ORDER BY start_us, id");
-            let mut statement = connection.prepare(&sql).unwrap();
-            let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
-            steps.map(Result::unwrap).collect()
-        };
-        let from = Condition::From("+49301".parse().unwrap());
-        for conditions in [
-            vec![number("1")],
-            vec![number("alice")],
-            vec![number("+4930*"), Condition::Since(Nanos(5))],
-            vec![from, Condition::To("1*".parse().unwrap())],
-            vec![Condition::CallId("1".parse().unwrap())],
-            vec![Condition::CallId("1*".parse().unwrap())],
-            vec![Condition::Since(Nanos(5))],
-        ] {
-            let plan = plan(conditions);
-            assert!(plan.iter().any(|step| step.starts_with("SEARCH calls USING")), "{plan:?}");
-            let scans = plan.iter().filter(|step| step.starts_with("SCAN"));
-            assert!(scans.into_iter().all(|step| step.contains("_separated")), "{plan:?}");
-        }
-        let last_digits = plan(vec![number("*0138")]);
-        let scans: Vec<_> = last_digits.iter().filter(|step| step.starts_with("SCAN")).collect();
-        assert!(scans.iter().all(|step| step.contains("USING COVERING INDEX")), "{last_digits:?}");
-        assert_eq!(scans.len(), 5, "{last_digits:?}");
-    }
-
-    #[test]
-    fn a_file_at_rest_with_an_odd_name() {
-        let dir = tempfile::tempdir().unwrap();
-        let odd = dir.path().join("a?b#c %41 ü");
-        fs::create_dir(&odd).unwrap();
-        let path = odd.join("2026-11-21.sqlite");
-        let mut connection = Connection::open(&path).unwrap();
-        schema::migrate(&mut connection, &path).unwrap();
-        drop(connection);
-        let connection = open_at_rest(&path).unwrap();
-        assert_eq!(schema::version(&connection, &path).unwrap(), schema::VERSION);
-        assert_eq!(fs::read_dir(&odd).unwrap().count(), 1, "nothing was created");
-    }
-}
+/// Threads that search at most. They wait for the disk most of the time.
+const THREADS: usize = 8;

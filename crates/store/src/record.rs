@@ -1,14 +1,12 @@
 //! A record on its way to its table and back: the table, the columns and the day of each type of record.
 
-use std::sync::LazyLock;
-
-use ringtap_model::{Call, Field, Id, Message, Nanos, Record, Registration, Stream, Value};
-use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Statement, Transaction};
+use ringtap_model::{Call, Id, Message, Nanos, Record, Registration, Stream};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::Day;
+use crate::format::Encoder;
+use crate::schema::PART_OF_DAY_US;
 
 /// The types of record that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,17 +18,32 @@ pub(crate) enum RecordType {
 }
 
 /// A record that has a table.
-pub(crate) trait StoredRecord: Record + Serialize + DeserializeOwned {
+pub(crate) trait StoredRecord: Record + Serialize + DeserializeOwned + Send {
     const TYPE: RecordType;
     const TABLE: &'static str;
+    /// The column of its beginning.
+    const START: &'static str;
+    /// The columns that are written.
+    const COLUMNS: &'static str;
+    /// The fields that are columns only; all others are in its compact form.
+    const APART: &'static [&'static str] = &["id", "src", "dst"];
+    /// Fields whose column has the number of their text. Where that is not the whole text, it is in the
+    /// compact form as well.
+    const TEXTS: &'static [&'static str] = &[];
+    /// What its compact form is compressed with.
+    const DICTIONARY: &'static [u8] = &[];
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self>;
+
+    fn id(&self) -> Id;
+
+    /// The call that it belongs to.
+    fn call(&self) -> Option<Id> {
+        None
+    }
 
     /// The moment that decides on its file. A call of which no moment is known goes to the epoch.
     fn start(&self) -> Nanos;
-
-    /// The fields that are columns: one value each. Lists are in the JSON alone.
-    fn columns() -> impl Iterator<Item = &'static Field<Self>> {
-        Self::FIELDS.iter().filter(|field| field.kind.is_scalar())
-    }
 
     fn json(&self) -> String {
         // INVARIANT: every field of a record is a number, a text or a list of those; none can fail to
@@ -42,6 +55,20 @@ pub(crate) trait StoredRecord: Record + Serialize + DeserializeOwned {
 impl StoredRecord for Call {
     const TYPE: RecordType = RecordType::Call;
     const TABLE: &'static str = "calls";
+    const START: &'static str = "start_us";
+    const COLUMNS: &'static str = "id, start_us, span_ms, src, dst, state, final_code, final_reason, cause, \
+         released_by, pdd_ms, ring_ms, duration_ms, retransmissions, user_agent_caller, user_agent_callee, \
+         mos, mos_worst_interval, capture_drops, recorded, streams, notes, format, record";
+    const TEXTS: &'static [&'static str] = &["final_reason", "user_agent_caller", "user_agent_callee"];
+    const DICTIONARY: &'static [u8] = include_bytes!("format/call.dictionary");
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.call
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
 
     fn start(&self) -> Nanos {
         self.start().unwrap_or_default()
@@ -51,6 +78,23 @@ impl StoredRecord for Call {
 impl StoredRecord for Stream {
     const TYPE: RecordType = RecordType::Stream;
     const TABLE: &'static str = "streams";
+    const START: &'static str = "first_us";
+    const COLUMNS: &'static str = "id, call, first_us, span_ms, call_id, src, dst, codec, ptime, mos, loss, \
+         jitter, silence, clipped, notes, format, record";
+    const APART: &'static [&'static str] = &["id", "call", "src", "dst"];
+    const DICTIONARY: &'static [u8] = include_bytes!("format/stream.dictionary");
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.stream
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn call(&self) -> Option<Id> {
+        self.call
+    }
 
     fn start(&self) -> Nanos {
         self.first
@@ -60,6 +104,16 @@ impl StoredRecord for Stream {
 impl StoredRecord for Registration {
     const TYPE: RecordType = RecordType::Registration;
     const TABLE: &'static str = "registrations";
+    const START: &'static str = "first_us";
+    const COLUMNS: &'static str = "id, first_us, src, dst, code, format, record";
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.registration
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
 
     fn start(&self) -> Nanos {
         self.first
@@ -69,6 +123,16 @@ impl StoredRecord for Registration {
 impl StoredRecord for Message {
     const TYPE: RecordType = RecordType::Message;
     const TABLE: &'static str = "messages";
+    const START: &'static str = "time_us";
+    const COLUMNS: &'static str = "id, time_us, src, dst, code, format, record";
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.message
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
 
     fn start(&self) -> Nanos {
         self.time
@@ -101,12 +165,7 @@ impl From<AnyRecord> for PendingRecord {
 
 impl PendingRecord {
     pub(crate) fn record_type(&self) -> RecordType {
-        match self.record {
-            AnyRecord::Call(_) => RecordType::Call,
-            AnyRecord::Stream(_) => RecordType::Stream,
-            AnyRecord::Registration(_) => RecordType::Registration,
-            AnyRecord::Message(_) => RecordType::Message,
-        }
+        self.record.record_type()
     }
 
     /// The id of a call's record.
@@ -149,25 +208,20 @@ impl PendingRecord {
         };
         Some(Self { record: AnyRecord::parse(json)?, from_journal })
     }
-
-    /// Writes it under its id. The same record again changes nothing.
-    pub(crate) fn insert(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
-        match &self.record {
-            AnyRecord::Call(call) => {
-                if upsert(transaction, &**call, self.from_journal)? {
-                    replace_diversions(transaction, call)?;
-                }
-            }
-            AnyRecord::Stream(stream) => _ = upsert(transaction, &**stream, self.from_journal)?,
-            AnyRecord::Registration(registration) => _ = upsert(transaction, &**registration, false)?,
-            AnyRecord::Message(message) => _ = upsert(transaction, &**message, false)?,
-        }
-        Ok(())
-    }
 }
 
 impl AnyRecord {
-    fn parse(json: &[u8]) -> Option<Self> {
+    pub(crate) fn record_type(&self) -> RecordType {
+        match self {
+            Self::Call(_) => RecordType::Call,
+            Self::Stream(_) => RecordType::Stream,
+            Self::Registration(_) => RecordType::Registration,
+            Self::Message(_) => RecordType::Message,
+        }
+    }
+
+    /// A record of its JSON.
+    pub(crate) fn parse(json: &[u8]) -> Option<Self> {
         #[derive(Deserialize)]
         struct Tag {
             r#type: String,
@@ -185,94 +239,43 @@ impl AnyRecord {
     }
 }
 
-/// Whether a row was written: the same record again, or one from the journal where there is a record, is not.
-fn upsert<R: StoredRecord>(
-    transaction: &Transaction<'_>,
-    record: &R,
-    from_journal: bool,
-) -> rusqlite::Result<bool> {
-    let sql = &STATEMENTS[R::TYPE as usize][usize::from(from_journal)];
-    let mut statement = transaction.prepare_cached(sql)?;
-    bind(&mut statement, record)?;
-    Ok(statement.raw_execute()? > 0)
+/// What makes the compact form of records, of each type.
+pub(crate) struct Encoders {
+    pub(crate) call: Encoder<Call>,
+    pub(crate) stream: Encoder<Stream>,
+    pub(crate) registration: Encoder<Registration>,
+    pub(crate) message: Encoder<Message>,
 }
 
-/// Binds the values of [`column_names`], in their order.
-fn bind<R: StoredRecord>(statement: &mut Statement<'_>, record: &R) -> rusqlite::Result<()> {
-    let mut place = 0;
-    for field in R::columns() {
-        place += 1;
-        statement.raw_bind_parameter(place, sql_value((field.value)(record)))?;
-    }
-    if R::TYPE == RecordType::Call {
-        place += 1;
-        statement.raw_bind_parameter(place, integer(record.start().micros()))?;
-    }
-    statement.raw_bind_parameter(place + 1, record.json())
-}
-
-/// The columns of a record's table.
-pub(crate) fn column_names<R: StoredRecord>() -> Vec<&'static str> {
-    let fields = R::columns().map(|field| field.name);
-    let start = (R::TYPE == RecordType::Call).then_some("start_us");
-    fields.chain(start).chain(["json"]).collect()
-}
-
-/// Statements that write a record, by its [`RecordType`]; the second of each is for calls from the journal.
-static STATEMENTS: LazyLock<[[String; 2]; 4]> = LazyLock::new(|| {
-    [statements::<Call>(), statements::<Stream>(), statements::<Registration>(), statements::<Message>()]
-});
-
-fn statements<R: StoredRecord>() -> [String; 2] {
-    let table = R::TABLE;
-    let columns: Vec<_> = column_names::<R>().iter().map(|column| format!("\"{column}\"")).collect();
-    let places: Vec<_> = (1..=columns.len()).map(|number| format!("?{number}")).collect();
-    let updates: Vec<_> = columns.iter().map(|column| format!("{column} = excluded.{column}")).collect();
-    let (columns, places, updates) = (columns.join(", "), places.join(", "), updates.join(", "));
-    let insert = format!("INSERT INTO {table} ({columns}) VALUES ({places}) ON CONFLICT (id) DO");
-    let from_journal = match R::TYPE {
-        // The run before the last ended in the middle of the call.
-        RecordType::Call => format!("UPDATE SET {updates} WHERE state IN ('active', 'ringing', 'trying')"),
-        _ => "NOTHING".to_owned(),
-    };
-    [
-        format!("{insert} UPDATE SET {updates} WHERE {table}.json <> excluded.json"),
-        format!("{insert} {from_journal}"),
-    ]
-}
-
-/// Numbers that a call was routed on to, for searching.
-fn replace_diversions(transaction: &Transaction<'_>, call: &Call) -> rusqlite::Result<()> {
-    let id = call.id.to_string();
-    transaction.prepare_cached("DELETE FROM diversions WHERE call = ?1")?.execute([&id])?;
-    let mut insert =
-        transaction.prepare_cached("INSERT OR IGNORE INTO diversions (number, call) VALUES (?1, ?2)")?;
-    for number in &call.diverted_to {
-        insert.execute([number, &id])?;
-    }
-    Ok(())
-}
-
-/// The value of a field as its column has it.
-fn sql_value(value: Value<'_>) -> ToSqlOutput<'_> {
-    match value {
-        Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
-        Value::Id(id) => id.to_string().into(),
-        Value::Endpoint(endpoint) => endpoint.to_string().into(),
-        Value::Integer(number) => integer(number).into(),
-        // JSON has no infinities either.
-        Value::Real(number) if number.is_finite() => number.into(),
-        Value::Null | Value::Real(_) | Value::Texts(_) | Value::Ids(_) | Value::Parts(_) => {
-            ToSqlOutput::Borrowed(ValueRef::Null)
-        }
+impl Encoders {
+    /// `None` where there is no memory for them.
+    pub(crate) fn new() -> Option<Self> {
+        Some(Self { call: encoder()?, stream: encoder()?, registration: encoder()?, message: encoder()? })
     }
 }
 
-/// SQLite's integers are signed: a larger value is stored as the largest of them (its JSON is exact).
-fn integer(value: u64) -> i64 {
+impl std::fmt::Debug for Encoders {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Encoders")
+    }
+}
+
+fn encoder<R: StoredRecord>() -> Option<Encoder<R>> {
+    Encoder::new(R::APART, R::DICTIONARY)
+}
+
+/// SQLite's integers are signed: a larger value is stored as the largest of them (the record has it exactly).
+pub(crate) fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }
 
+/// The part of the day in which a moment lies.
+pub(crate) fn part_of_day(time: Nanos) -> u8 {
+    // As SQLite works it out from the column, which has moments beyond its range at its end.
+    ((integer(time.micros()) as u64 % DAY_US) / PART_OF_DAY_US) as u8
+}
+
+const DAY_US: u64 = 86_400_000_000;
 /// What a record in the outbox begins with.
 const RECORD: u8 = b'R';
 const JOURNAL: u8 = b'J';

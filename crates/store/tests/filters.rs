@@ -202,9 +202,13 @@ proptest! {
             let found = reader.calls(&filter.clone().into()).unwrap();
             prop_assert_eq!(sorted(found.records.iter().map(|call| call.id)), &*expected, "{:?}", filter);
             prop_assert!(found.records.is_sorted_by_key(|call| (call.start(), call.id)));
-            let first = reader.calls(&Query { filter: filter.clone(), limit }).unwrap();
-            prop_assert_eq!(&first.records[..], &found.records[..limit.min(expected.len())], "{:?}", filter);
-            prop_assert_eq!(first.cut, expected.len() > limit);
+            let part = |newest| reader.calls(&Query { filter: filter.clone(), limit, newest }).unwrap();
+            let shown = limit.min(expected.len());
+            prop_assert_eq!(&part(false).records[..], &found.records[..shown], "{:?}", filter);
+            let last = &found.records[expected.len() - shown..];
+            prop_assert_eq!(&part(true).records[..], last, "{:?}", filter);
+            prop_assert_eq!(part(false).cut, expected.len() > limit);
+            prop_assert_eq!(part(true).cut, expected.len() > limit);
 
             let of_call = |(call, streams): &(Call, Vec<Stream>)| {
                 let selects = |stream: &&Stream| filter.selects_stream(stream, Some(call));
@@ -215,8 +219,11 @@ proptest! {
             let found = reader.streams(&filter.clone().into()).unwrap();
             prop_assert_eq!(sorted(found.records.iter().map(|stream| stream.id)), &*expected, "{:?}", filter);
             prop_assert!(found.records.is_sorted_by_key(|stream| (stream.first, stream.id)));
-            let first = reader.streams(&Query { filter: filter.clone(), limit }).unwrap();
-            prop_assert_eq!(&first.records[..], &found.records[..limit.min(expected.len())], "{:?}", filter);
+            let part = |newest| reader.streams(&Query { filter: filter.clone(), limit, newest }).unwrap();
+            let shown = limit.min(expected.len());
+            prop_assert_eq!(&part(false).records[..], &found.records[..shown], "{:?}", filter);
+            let last = &found.records[expected.len() - shown..];
+            prop_assert_eq!(&part(true).records[..], last, "{:?}", filter);
         }
     }
 

@@ -28,6 +28,7 @@
 //! | [`far`] | changed stubs, and far storage that lies |
 //! | [`network`] | questions and answers between the daemon's processes that lie |
 //! | [`journal`], [`outbox`] | what was recovered is recovered again; an outbox is emptied |
+//! | [`compact`] | a stored record is read or refused, and what is read is written and read again |
 //! | [`configuration`] | accepted, or refused by name |
 //! | [`control`] | a request written again is the same |
 //! | [`engine`] | deep state with tiny tables: the same records for every batch size, and consistent sums |
@@ -58,7 +59,7 @@ pub use frame::frame;
 pub use hep::hep;
 pub use media::media;
 pub use network::network;
-pub use records::{journal, outbox};
+pub use records::{compact, journal, outbox};
 pub use sdp::sdp;
 pub use settings::{configuration, control};
 pub use sip::{sip, stream};
@@ -69,7 +70,7 @@ pub use websocket::websocket;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 21] = [
+pub const BODIES: [Body; 22] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
@@ -89,6 +90,7 @@ pub const BODIES: [Body; 21] = [
     ("network", network),
     ("journal", journal),
     ("outbox", outbox),
+    ("compact", compact),
     ("configuration", configuration),
     ("control", control),
 ];

@@ -1,10 +1,11 @@
-//! Opens journals and outboxes that somebody changed.
+//! Opens journals, outboxes and stored records that somebody changed.
 
 use std::fs;
 use std::time::Duration;
 
-use ringtap_model::{Call, Id, Nanos};
+use ringtap_model::{Call, Endpoint, Id, Nanos, Record, Stream, Value};
 use ringtap_spool::{PendingEntry, PendingJournal};
+use ringtap_store::format::{Decoder, Encoder};
 use ringtap_store::{Journal, StoreSettings, StoreWriter};
 use ringtap_testing::samples;
 
@@ -52,6 +53,47 @@ pub fn journal(bytes: &[u8]) {
         }
         files.restore();
     });
+}
+
+/// The compact form of a call or of a stream, in the format of this program or in another.
+pub fn compact(bytes: &[u8]) {
+    let mut choices = Choices::new(bytes);
+    let which = choices.byte();
+    let layout = if which & 2 == 0 { &[] } else { choices.bytes() };
+    let layout = std::str::from_utf8(layout).unwrap_or_default();
+    let rest = choices.rest();
+    let compact = if which & 4 == 0 { frame(rest) } else { rest.to_vec() };
+    if which & 1 == 0 { read::<Call>(layout, &compact) } else { read::<Stream>(layout, &compact) }
+}
+
+/// A frame of zstd with these bytes as they are (RFC 8878, section 3.1.1), without its magic number.
+fn frame(bytes: &[u8]) -> Vec<u8> {
+    let bytes = &bytes[..bytes.len().min(1 << 16)];
+    let block = (bytes.len() as u32) << 3 | 1;
+    // No size and no checksum; a window of 2 MiB.
+    [&[0x00, 0x58], &block.to_le_bytes()[..3], bytes].concat()
+}
+
+/// Fields of a record that are stored beside its compact form.
+const APART: [&str; 4] = ["id", "call", "src", "dst"];
+
+fn read<R: Record>(layout: &str, compact: &[u8]) {
+    let own = Encoder::<R>::fields(&APART);
+    let column = |name: &str| match name {
+        "id" | "call" => Value::Id(Id([7; 16])),
+        "src" | "dst" => Value::Endpoint(Endpoint::new([192, 0, 2, 1].into(), 5060)),
+        _ => Value::Null,
+    };
+    let layout = if layout.is_empty() { &own } else { layout };
+    let Some(mut decoder) = Decoder::<R>::new(layout, &[]) else { return };
+    let Ok(record) = decoder.decode(compact, 5, column) else { return };
+    let mut again = Vec::new();
+    let mut encoder = Encoder::<R>::new(&APART, &[]).expect("memory");
+    encoder.encode(&record, 5, &[], &mut again).expect("memory");
+    let mut decoder = Decoder::<R>::new(&own, &[]).expect("our own format");
+    let twice = decoder.decode(&again, 5, column).expect("what was written is read");
+    let body = encoder.body(&record, 5, &[]).to_vec();
+    assert_eq!(encoder.body(&twice, 5, &[]), body);
 }
 
 /// An outbox of one or two files: its records are stored, and it is empty afterwards.

@@ -101,6 +101,7 @@ targets!(
     network,
     journal,
     outbox,
+    compact,
     configuration,
     control
 );

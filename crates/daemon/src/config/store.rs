@@ -23,8 +23,8 @@ section! {
         /// finds no room is dropped and counted; workers never wait.
         #[bounds = Bounds::between(16, 4_000_000).unit("records")]
         pub(crate) queue: usize = 16_384,
-        /// Memory for pages of each day file that is open, of which there are 8 at most: the ids of records
-        /// are spread evenly, so all of their index is touched.
+        /// Memory for pages of each day file that is open, of which there are 8 at most: ids and numbers of
+        /// the present two hours come in no order, so all of their part of the indexes is touched.
         #[bounds = Bounds::between(MIB, GIB)]
         pub(crate) cache: Size = Size(32 << 20),
         /// Directory of records that wait while the day files are slow, locked or unavailable. On another

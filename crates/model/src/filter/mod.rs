@@ -7,7 +7,7 @@ mod number;
 mod pattern;
 mod range;
 
-pub use number::{NumberPattern, SEPARATORS};
+pub use number::{NumberPattern, digits_of};
 pub use pattern::{CodecName, PUNCTUATION, Pattern, Words};
 pub use range::{CodeRange, DurationRange};
 

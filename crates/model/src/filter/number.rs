@@ -20,9 +20,10 @@ impl NumberPattern {
     /// Whether `user` matches.
     pub fn matches(&self, user: &str) -> bool {
         self.written.matches(user)
-            || self.digits.as_ref().is_some_and(|digits| {
-                number(user).is_some_and(|number| digits.matches(without_prefix(&number)))
-            })
+            || self
+                .digits
+                .as_ref()
+                .is_some_and(|digits| digits_of(user).is_some_and(|number| digits.matches(&number)))
     }
 
     /// As it was given.
@@ -48,14 +49,19 @@ impl FromStr for NumberPattern {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let written: Pattern = text.parse()?;
-        let digits =
-            number(&written.to_string()).map(|number| without_prefix(&number).parse()).transpose()?;
+        let digits = digits_of(&written.to_string()).map(|number| number.parse()).transpose()?;
         Ok(Self { written, digits })
     }
 }
 
 /// What separates digits for the eye.
-pub const SEPARATORS: [char; 6] = ['-', '.', '(', ')', ' ', '/'];
+const SEPARATORS: [char; 6] = ['-', '.', '(', ')', ' ', '/'];
+
+/// The digits of the telephone number in the user part of a URI, without separators and without a leading `+`
+/// or `00`, as [`NumberPattern::digits`] is compared with them; none if it is something else.
+pub fn digits_of(user: &str) -> Option<String> {
+    number(user).map(|number| without_prefix(&number).to_owned())
+}
 
 /// The telephone number in the user part of a URI, without separators; none if it is something else.
 fn number(user: &str) -> Option<String> {

@@ -46,6 +46,11 @@ impl Pattern {
         self.pieces.first().map_or("", String::as_str)
     }
 
+    /// The text after the last `*`; all of it where there is none.
+    pub fn tail(&self) -> &str {
+        self.pieces.last().map_or("", String::as_str)
+    }
+
     /// Whether it has no `*`.
     pub fn is_exact(&self) -> bool {
         self.pieces.len() < 2

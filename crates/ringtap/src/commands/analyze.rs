@@ -18,6 +18,7 @@ use crate::input::{Input, InputFiles, Listener, Workers};
 use crate::order::OrderArgs;
 use crate::page::{CsvRecords, Format, Page};
 use crate::screen::Screen;
+use crate::store_args::on_migration;
 
 /// Find every call in captures and measure its streams: start here
 ///
@@ -85,7 +86,8 @@ impl Analyze {
         if format == Format::Table {
             screen.page();
         }
-        let store = self.store.as_deref().map(ImportWriter::open).transpose()?;
+        let open = |dir| ImportWriter::open_telling(dir, on_migration());
+        let store = self.store.as_deref().map(open).transpose()?;
         let page =
             Page::begin(format, order, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
         let mut report =

@@ -10,11 +10,11 @@ use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
 use ringtap_report::{calls, json, time};
-use ringtap_store::Query;
 
 use super::control::{ControlArgs, calls_in_progress};
 use crate::exit::Exit;
 use crate::filter::FilterArgs;
+use crate::limit::LimitArgs;
 use crate::order::OrderArgs;
 use crate::page::Format;
 use crate::screen::Screen;
@@ -31,16 +31,15 @@ pub(crate) struct Calls {
     store: StoreArgs,
     /// Ask the running daemon for the calls in progress instead: the latest thousand. With several workers,
     /// the media of a call that another worker has is not shown
-    #[arg(long, conflicts_with = "store")]
+    #[arg(long, conflicts_with_all = ["store", "newest"])]
     live: bool,
     #[command(flatten)]
     at: ControlArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show at most this many calls, the earliest; 0 is all
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    limit: usize,
+    #[command(flatten)]
+    limit: LimitArgs,
     #[command(flatten)]
     filter: FilterArgs,
     #[command(flatten)]
@@ -50,6 +49,7 @@ pub(crate) struct Calls {
 const EXAMPLES: &str = "\
 Examples:
   ringtap calls --number '*0138' --since '2026-11-21 02:00'
+  ringtap calls --newest 20
   ringtap calls --live --number '*0138'
   ringtap calls --code 4xx --ip 198.51.100.0/24 --duration '<10s'
   ringtap calls --state failed,timeout --limit 0 --format csv > failed.csv
@@ -64,8 +64,7 @@ impl Calls {
             return self.show_live(order, screen);
         }
         let reader = self.store.open()?;
-        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let found = reader.calls(&Query { filter: self.filter.filter(), limit })?;
+        let found = reader.calls(&self.limit.query(self.filter.filter()))?;
         if self.format == Format::Table {
             screen.page();
         }
@@ -76,7 +75,7 @@ impl Calls {
             Ok(reader.with_streams(&found.records, row)?)
         };
         self.print(found.records.iter(), rows, (&line, order), screen)?;
-        if found.cut {
+        if found.cut && self.limit.tells_of_more() {
             screen.remark(format!(
                 "more calls match than the {shown} shown: raise `--limit` or narrow the filters"
             ));
@@ -91,8 +90,7 @@ impl Calls {
         let list = calls_in_progress(&self.at.control, MOST_CALLS)?;
         let (listed, filter) = (list.calls.len(), self.filter.filter());
         let selected = list.calls.into_iter().filter(|(call, streams)| filter.selects_call(call, streams));
-        let most = if self.limit == 0 { usize::MAX } else { self.limit };
-        let calls: Vec<(Call, Vec<Stream>)> = selected.take(most).collect();
+        let calls: Vec<(Call, Vec<Stream>)> = selected.take(self.limit.most()).collect();
         if self.format == Format::Table {
             screen.page();
         }

@@ -16,6 +16,7 @@ use ringtap_spool::{DeletionLog, FarStorage, ForgetOrder, ForgetReport, Signer, 
 use crate::distant;
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
+use crate::store_args;
 
 /// Make the recorded packets of a call unreadable for good
 ///
@@ -63,7 +64,7 @@ impl Forget {
         }
         let signer = self.sign.as_deref().map(Signer::read).transpose()?.map(Arc::new);
         let far = distant::of_owner(&self.spool)?;
-        let store = ringtap_store::Reader::open(&self.store)?;
+        let store = store_args::open(&self.store)?;
         let call = named_call(&self.store, &store, &self.call)?;
         let parts = call_part::parts(&call, &store.streams_of(&call.id)?);
         if signer.is_none() && self.is_signed() {

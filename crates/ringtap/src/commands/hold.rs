@@ -17,6 +17,7 @@ use crate::distant;
 use crate::exit::Exit;
 use crate::filter::FilterArgs;
 use crate::screen::Screen;
+use crate::store_args;
 
 /// Put calls on hold for a case: their packets and records are not deleted until they are released
 ///
@@ -61,7 +62,7 @@ impl Hold {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let far = distant::of_owner(&self.spool)?;
-        let store = ringtap_store::Reader::open(&self.store)?;
+        let store = store_args::open(&self.store)?;
         let mut spool = Reader::open(&self.spool)?;
         if let Some(far) = far {
             spool.far(far);

@@ -17,6 +17,7 @@ use crate::assumed::Assumed;
 use crate::exit::Exit;
 use crate::filter::{FilterArgs, refuse_unfit};
 use crate::input::{Input, Listener, Unpacking, Workers};
+use crate::limit::LimitArgs;
 use crate::page::Format;
 use crate::screen::Screen;
 use crate::store_args::StoreArgs;
@@ -57,7 +58,7 @@ pub(crate) struct Messages {
 #[derive(Args, Debug)]
 struct RecordArgs {
     /// Capture files; `-` is standard input
-    #[arg(value_name = "FILE", conflicts_with = "store")]
+    #[arg(value_name = "FILE", conflicts_with_all = ["store", "newest"])]
     files: Vec<PathBuf>,
     #[command(flatten)]
     unpacking: Unpacking,
@@ -66,9 +67,8 @@ struct RecordArgs {
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
-    /// Show at most this many of the database, the earliest; 0 is all
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    limit: usize,
+    #[command(flatten)]
+    limit: LimitArgs,
     #[command(flatten)]
     filter: FilterArgs,
 }
@@ -224,14 +224,13 @@ impl RecordArgs {
         filter: Filter,
         screen: &mut Screen,
     ) -> anyhow::Result<Exit> {
-        let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let found = R::search(reader, &Query { filter, limit })?;
+        let found = R::search(reader, &self.limit.query(filter))?;
         let count = counted(found.records.len() as u64, R::NAME);
         let days = counted(found.days as u64, "day");
         let mut list = List::<R>::begin(self.format, Filter::default(), screen).context(WRITING)?;
         found.records.iter().for_each(|record| list.show(record));
         list.end(&format!("{count} found; {days} searched")).context(WRITING)?;
-        if found.cut {
+        if found.cut && self.limit.tells_of_more() {
             screen
                 .remark(format!("more match than the {count} shown: raise `--limit` or narrow the filters"));
         }

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use crate::{Day, Error};
+use crate::{Day, Error, Migration};
 
 /// What an operator should know. Each is reported once, when it begins.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub enum StoreEvent {
         /// Damaged bytes cut off the journal and the outbox.
         cut: u64,
     },
+    /// A day file of an older version is migrated: it begins, goes on, or is done.
+    Migrating(Migration),
     /// The journal has more than calls in progress may take: entries of it are left out.
     JournalTooLarge {
         /// Their number.

@@ -15,11 +15,12 @@ use ringtap_model::{Call, Nanos};
 use crate::Error;
 use crate::day_files::DayFiles;
 use crate::journal::{CallNote, Journal, Recovered};
+use crate::migration::OnMigration;
 use crate::outbox::Outbox;
 use crate::settings::StoreSettings;
 use crate::state::{Counts, SharedState};
-use event::OnEvent;
 pub use event::StoreEvent;
+use event::{OnEvent, report};
 use journal_thread::{JournalJob, JournalThread};
 use sender::Job;
 pub use sender::RecordSender;
@@ -57,14 +58,17 @@ impl StoreWriter {
         settings: &StoreSettings,
         on_event: impl FnMut(StoreEvent) + Send + 'static,
     ) -> Result<(Self, Recovered), Error> {
-        let files = DayFiles::create(&settings.directory, PATIENCE, None, settings.cache)?;
-        Self::with(files, settings, Box::new(on_event))
+        let on_event: OnEvent = Box::new(on_event);
+        let on_event = Arc::new(Mutex::new(on_event));
+        let migrating = tell_of_migrations(&on_event);
+        let files = DayFiles::create(&settings.directory, PATIENCE, None, settings.cache, migrating)?;
+        Self::with(files, settings, on_event)
     }
 
     fn with(
         files: DayFiles,
         settings: &StoreSettings,
-        mut on_event: OnEvent,
+        on_event: Arc<Mutex<OnEvent>>,
     ) -> Result<(Self, Recovered), Error> {
         let (outbox, mut cut) = Outbox::open(&settings.outbox, settings.outbox_size)?;
         let opened = settings.journal.as_deref().map(Journal::open).transpose()?;
@@ -74,13 +78,12 @@ impl StoreWriter {
         let calls = recovered.calls.iter().filter(|call| !call.is_handed_over()).count();
         let waiting = outbox.records();
         if calls > 0 || waiting > 0 || cut > 0 {
-            on_event(StoreEvent::Recovered { calls, waiting, cut });
+            report(&on_event, StoreEvent::Recovered { calls, waiting, cut });
         }
         if recovered.refused > 0 {
-            on_event(StoreEvent::JournalTooLarge { refused: recovered.refused });
+            report(&on_event, StoreEvent::JournalTooLarge { refused: recovered.refused });
         }
         let shared = Arc::new(SharedState::new(settings));
-        let on_event = Arc::new(Mutex::new(on_event));
         let failed = |error| Error::io(&settings.directory, error);
         let journal = match journal {
             Some(journal) => {
@@ -185,6 +188,18 @@ impl CountsHandle {
     }
 }
 
+/// Reports migrations: their beginning, their end, and some of the batches between.
+fn tell_of_migrations(on_event: &Arc<Mutex<OnEvent>>) -> OnMigration {
+    let on_event = Arc::clone(on_event);
+    OnMigration::new(move |migration| {
+        if migration.is_done || migration.moved % MIGRATED < 1024 {
+            report(&on_event, StoreEvent::Migrating(migration.clone()));
+        }
+    })
+}
+
+/// Records that a migration moves from one report to the next, roughly.
+const MIGRATED: u64 = 1 << 20;
 /// How long the lock of another process is waited for: the queue fills meanwhile.
 const PATIENCE: Duration = Duration::from_millis(250);
 /// Entries on their way to the journal: it is written faster than calls begin.

@@ -34,7 +34,7 @@ impl Export {
             bail!(Misuse("add `--out` for the files of a search, or name a call".to_owned()))
         };
         let limit = if self.limit == 0 { usize::MAX } else { self.limit };
-        let found = store.calls(&Query { filter: self.filter.filter(), limit })?;
+        let found = store.calls(&Query { filter: self.filter.filter(), limit, newest: false })?;
         if found.records.is_empty() {
             screen.remark("no call matches the filters: try them with `ringtap calls`");
             return Ok(Exit::Done);

@@ -1,0 +1,34 @@
+//! How many records of the database a command shows.
+
+use clap::Args;
+use ringtap_model::Filter;
+use ringtap_store::Query;
+
+/// How many, from which end.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct LimitArgs {
+    /// Show at most this many of the database, the earliest; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    limit: usize,
+    /// Show the newest of the database, at most this many, in the same order
+    #[arg(long, value_name = "N", conflicts_with = "limit")]
+    newest: Option<usize>,
+}
+
+impl LimitArgs {
+    /// What to search for.
+    pub(crate) fn query(self, filter: Filter) -> Query {
+        let limit = self.newest.unwrap_or(self.most());
+        Query { filter, limit, newest: self.newest.is_some() }
+    }
+
+    /// At most this many, the earliest.
+    pub(crate) fn most(self) -> usize {
+        if self.limit == 0 { usize::MAX } else { self.limit }
+    }
+
+    /// Whether to say that there were more: whoever asks for the newest knows.
+    pub(crate) fn tells_of_more(self) -> bool {
+        self.newest.is_none()
+    }
+}

@@ -1,0 +1,330 @@
+//! The file of a day, open to read.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ringtap_model::{Call, Id, Message, Registration, Stream, Value};
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
+
+use crate::format::Decoder;
+use crate::formats::{Decoders, apart};
+use crate::migration::{self, OnMigration};
+use crate::record::{Encoders, StoredRecord, part_of_day};
+use crate::tables::every_part;
+use crate::{Error, schema};
+
+/// The file of a day, open to read.
+#[derive(Debug)]
+pub(crate) struct DayReader {
+    path: PathBuf,
+    connection: Connection,
+    decoders: AllDecoders,
+    texts: RefCell<HashMap<i64, Option<String>>>,
+}
+
+/// The formats of the file, of each type of record.
+#[derive(Debug, Default)]
+pub(crate) struct AllDecoders {
+    call: Decoders<Call>,
+    stream: Decoders<Stream>,
+    registration: Decoders<Registration>,
+    message: Decoders<Message>,
+}
+
+/// A record that can be read.
+pub(crate) trait Readable: StoredRecord {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self>;
+}
+
+impl Readable for Call {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.call
+    }
+}
+
+impl Readable for Stream {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.stream
+    }
+}
+
+impl Readable for Registration {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.registration
+    }
+}
+
+impl Readable for Message {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.message
+    }
+}
+
+impl DayReader {
+    /// Opens a file, migrating it first where it is of an older version. `None`: created but never written,
+    /// as a killed writer can leave it.
+    pub(crate) fn open(path: PathBuf, on_migration: &OnMigration) -> Result<Option<Self>, Error> {
+        let connection = open(&path, on_migration)?;
+        Ok(connection.map(|connection| Self {
+            path,
+            connection,
+            decoders: AllDecoders::default(),
+            texts: RefCell::default(),
+        }))
+    }
+
+    /// The call of that id.
+    pub(crate) fn call(&self, id: &Id) -> Result<Option<Call>, Error> {
+        let part = schema::part_of_day(Call::START);
+        let condition = format!("{part} IN ({}) AND id = ?1", every_part());
+        Ok(self.all(&condition, &[Sql::Blob(id.0.to_vec())])?.pop())
+    }
+
+    /// The streams of a call, in order of their first packet.
+    pub(crate) fn streams_of(&self, call: &Id) -> Result<Vec<Stream>, Error> {
+        self.streams_in(call, &every_part())
+    }
+
+    /// The same, of those that begin soon after the call.
+    pub(crate) fn streams_near(&self, call: &Call) -> Result<Vec<Stream>, Error> {
+        let part = part_of_day(StoredRecord::start(call));
+        let streams = self.streams_in(&call.id, &format!("{part}, {}", part + 1))?;
+        if streams.len() >= call.streams.len() { Ok(streams) } else { self.streams_of(&call.id) }
+    }
+
+    fn streams_in(&self, call: &Id, parts: &str) -> Result<Vec<Stream>, Error> {
+        let part = schema::part_of_day(Stream::START);
+        let condition = format!("{part} IN ({parts}) AND substr(call, 9) = substr(?1, 9) AND call = ?1");
+        self.all(&condition, &[Sql::Blob(call.0.to_vec())])
+    }
+
+    fn all<R: Readable>(&self, condition: &str, values: &[Sql]) -> Result<Vec<R>, Error> {
+        let mut all = Vec::new();
+        self.each(condition, values, false, |record| {
+            all.push(record);
+            Ok(true)
+        })?;
+        Ok(all)
+    }
+
+    /// Passes the records that satisfy a condition one by one, in order of time or backwards, until `each`
+    /// has enough.
+    pub(crate) fn each<R: Readable>(
+        &self,
+        condition: &str,
+        values: &[Sql],
+        backwards: bool,
+        mut each: impl FnMut(R) -> Result<bool, Error>,
+    ) -> Result<(), Error> {
+        let failed = |error| Error::database(&self.path, error);
+        let sql = select::<R>(condition, backwards);
+        let mut statement = self.connection.prepare_cached(&sql).map_err(failed)?;
+        let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
+        while let Some(row) = rows.next().map_err(failed)? {
+            if !each(self.record(row)?)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn record<R: Readable>(&self, row: &Row<'_>) -> Result<R, Error> {
+        let failed = |error| Error::database(&self.path, error);
+        let id = id_of(row.get_ref(0).map_err(failed)?.as_blob());
+        let start: i64 = row.get(1).map_err(failed)?;
+        let format: i64 = row.get(2).map_err(failed)?;
+        let compact = row.get_ref(3).map_err(failed)?.as_blob().unwrap_or_default();
+        let mut texts = Vec::new();
+        for (place, name) in (FIXED + R::APART.len()..).zip(R::TEXTS) {
+            if let Some(number) = row.get(place).map_err(failed)? {
+                texts.push((*name, self.text(number).map_err(failed)?));
+            }
+        }
+        let column = |name: &str| {
+            if let Some((_, text)) = texts.iter().find(|(other, _)| *other == name) {
+                return text.as_deref().map_or(Value::Null, Value::Text);
+            }
+            let place = R::APART.iter().position(|other| *other == name);
+            let bytes =
+                place.and_then(|place| row.get_ref(FIXED + place).ok()?.as_blob().ok()).unwrap_or_default();
+            apart(bytes)
+        };
+        let read = |decoder: &mut Decoder<R>| decoder.decode(compact, start as u64, column);
+        let read = R::decoders(&self.decoders).with(&self.connection, format, read).map_err(failed)?;
+        read.unwrap_or_else(|| Err(format!("the file does not describe its format {format}"))).map_err(
+            |reason| {
+                let id = id.map_or_else(|| "without an id".to_owned(), |id| id.to_string());
+                Error::Corrupt {
+                    path: self.path.clone(),
+                    reason: format!("{} {id} cannot be read: {reason}", R::NAME),
+                }
+            },
+        )
+    }
+
+    /// The text of that number; none if the file has none.
+    fn text(&self, number: i64) -> rusqlite::Result<Option<String>> {
+        if let Some(text) = self.texts.borrow().get(&number) {
+            return Ok(text.clone());
+        }
+        let mut find = self.connection.prepare_cached("SELECT text FROM texts WHERE number = ?1")?;
+        let text: Option<String> = find.query_row([number], |row| row.get(0)).optional()?;
+        self.texts.borrow_mut().insert(number, text.clone());
+        Ok(text)
+    }
+}
+
+/// The statement that selects records.
+fn select<R: StoredRecord>(condition: &str, backwards: bool) -> String {
+    let (table, start) = (R::TABLE, R::START);
+    let columns: String = R::APART.iter().chain(R::TEXTS).map(|column| format!(", {column}")).collect();
+    let order = if backwards { " DESC" } else { "" };
+    format!(
+        "SELECT id, {start}, format, record{columns} FROM {table} WHERE {condition} \
+         ORDER BY {second}{order}, {start}{order}, id{order}",
+        second = schema::second_of_day(start),
+    )
+}
+
+fn id_of(bytes: Result<&[u8], rusqlite::types::FromSqlError>) -> Option<Id> {
+    bytes.ok()?.try_into().ok().map(Id)
+}
+
+/// Columns before those of a type of record.
+const FIXED: usize = 4;
+
+/// Opens a day file to read, migrating it first where it is of an older version.
+fn open(path: &Path, on_migration: &OnMigration) -> Result<Option<Connection>, Error> {
+    let connection = open_read_only(path)?;
+    let failed = |error| Error::database(path, error);
+    let version = schema::version(&connection, path)?;
+    if version == 0 {
+        return Ok(None);
+    }
+    if version == schema::VERSION && !migration::is_unfinished(&connection).map_err(failed)? {
+        return Ok(Some(connection));
+    }
+    drop(connection);
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let mut encoders =
+        Encoders::new().ok_or_else(|| Error::io(path, std::io::ErrorKind::OutOfMemory.into()))?;
+    match migration::migrate(&mut connection, path, &mut encoders, on_migration) {
+        Ok(()) => Ok(Some(connection)),
+        Err(Error::Permission { .. }) => Err(Error::OldVersion { path: path.to_owned(), found: version }),
+        Err(error) => Err(error),
+    }
+}
+
+fn open_read_only(path: &Path) -> Result<Connection, Error> {
+    let failed = |error| Error::database(path, error);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    let readable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
+    match readable.map_err(failed) {
+        Ok(_) => Ok(connection),
+        // A file in WAL mode wants its -wal and -shm beside it. Where this user may not create them and no
+        // writer has left any, the file is complete and at rest.
+        Err(Error::Permission { .. }) if !beside(path, "-wal").exists() => open_at_rest(path),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a file that nobody writes to, taking no locks and creating nothing.
+fn open_at_rest(path: &Path) -> Result<Connection, Error> {
+    let failed = |error| Error::database(path, error);
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' => {
+                uri.push(char::from(*byte))
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags(&uri, flags).map_err(failed)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+/// A reader waits this long for a lock; in WAL mode only a migration or a recovery takes one that stops
+/// readers.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+mod tests {
+    use ringtap_model::{Condition, Filter, Nanos};
+
+    use super::*;
+    use crate::{Day, Query};
+
+    /// Searches by party, Call-ID, id and time use an index each: none reads all calls of a day.
+    #[test]
+    fn plans() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::create(&mut connection, Path::new("memory")).unwrap();
+        let number = |text: &str| Condition::Number(text.parse().unwrap());
+        let plan = |conditions: Vec<Condition>| -> Vec<String> {
+            let (condition, values) = Query::from(Filter(conditions)).of_calls(Day::of(Nanos::ZERO));
+            let sql = format!("EXPLAIN QUERY PLAN {}", select::<Call>(&condition, false));
+            let mut statement = connection.prepare(&sql).unwrap();
+            let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+            steps.map(Result::unwrap).collect()
+        };
+        let from = Condition::From("+49301".parse().unwrap());
+        for conditions in [
+            vec![number("1")],
+            vec![number("alice")],
+            vec![number("*0138")],
+            vec![number("*7946*")],
+            vec![number("+4930*"), Condition::Since(Nanos(5))],
+            vec![from, Condition::To("1*".parse().unwrap())],
+            vec![Condition::CallId("1".parse().unwrap())],
+            vec![Condition::CallId("1*".parse().unwrap())],
+        ] {
+            let plan = plan(conditions);
+            assert!(
+                plan.iter().any(|step| step.starts_with("SEARCH keys USING PRIMARY KEY (part=?")),
+                "{plan:?}"
+            );
+            assert!(
+                plan.iter().any(|step| step.starts_with("SEARCH calls USING INTEGER PRIMARY KEY")),
+                "{plan:?}"
+            );
+            assert!(!plan.iter().any(|step| step.starts_with("SCAN")), "{plan:?}");
+        }
+        let time = plan(vec![Condition::Since(Nanos(5))]);
+        assert!(time[0].starts_with("SEARCH calls USING INDEX calls_start"), "{time:?}");
+        let codec = plan(vec![Condition::Codec(vec!["G729".parse().unwrap()])]);
+        let streams = codec
+            .iter()
+            .filter(|step| step.starts_with("SEARCH stream USING INDEX streams_call (<expr>=? AND <expr>=?"));
+        assert_eq!(streams.count(), 2, "{codec:?}");
+    }
+
+    #[test]
+    fn a_file_at_rest_with_an_odd_name() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = dir.path().join("a?b#c %41 ü");
+        std::fs::create_dir(&odd).unwrap();
+        let path = odd.join("2026-11-21.sqlite");
+        let mut connection = Connection::open(&path).unwrap();
+        schema::create(&mut connection, &path).unwrap();
+        drop(connection);
+        let connection = open_at_rest(&path).unwrap();
+        assert_eq!(schema::version(&connection, &path).unwrap(), schema::VERSION);
+        assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 1, "nothing was created");
+    }
+}
