@@ -82,11 +82,11 @@ impl<X: Tracker> Engine<X> {
         collected: Collected,
         sink: &mut S,
     ) {
-        let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
+        let (record, streams) = complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
         if collected == Collected::SoFar {
             return sink.lost(record, streams);
         }
-        self.paths.add(&streams);
+        self.paths.add(&streams, self.clock.now());
         if X::WANTS.calls {
             self.trackers.added.call_ended(&record, &streams);
         }
@@ -108,7 +108,7 @@ impl<X: Tracker> Engine<X> {
             let (serial, recorded) = (figures.serial, figures.recorded);
             let mut record = figures.record(None, &self.receivers);
             record.notes = notes::of_stream(&record, &MediaFacts::default());
-            self.paths.add_any();
+            self.paths.add_any(self.clock.now());
             sink.stream(StreamEnd { serial, record, recorded });
         }
     }
@@ -117,7 +117,7 @@ impl<X: Tracker> Engine<X> {
     pub(crate) fn snapshot_of(&self, id: &Id) -> Option<(Call, Vec<Stream>)> {
         let ended = self.trackers.calls.snapshot(id, self.drops())?;
         let figures = ended.media.map_or_else(Vec::new, |call| self.streams_so_far(call));
-        let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
+        let (record, streams) = complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
 
@@ -126,7 +126,8 @@ impl<X: Tracker> Engine<X> {
     pub(crate) fn snapshots_of(&self, most: usize) -> (Vec<(Call, Vec<Stream>)>, usize) {
         let record = |ended: EndedCall| {
             let figures = ended.media.map_or_else(Vec::new, |call| self.streams_so_far(call));
-            let (record, streams) = complete(ended, figures, &self.receivers, &self.paths);
+            let (record, streams) =
+                complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
             (record, streams.into_iter().map(|stream| stream.record).collect())
         };
         let (calls, total) = self.trackers.calls.latest(most, self.drops());
@@ -161,7 +162,7 @@ fn complete(
     ended: EndedCall,
     mut figures: Vec<EndedStream>,
     receivers: &Receivers,
-    paths: &MediaPaths,
+    paths: (&MediaPaths, Nanos),
 ) -> (Call, Vec<StreamEnd>) {
     let EndedCall { record: mut call, rtt, facts, silent_since, .. } = ended;
     // Usually sorted already: then nothing is moved.
@@ -205,12 +206,17 @@ fn complete(
 const MAX_NOTES: usize = 32;
 
 /// Adds what an engineer would remark: the notes of each stream, and those of the call with them.
-fn remark(call: &mut Call, streams: &mut [StreamEnd], facts: &MediaFacts, paths: &MediaPaths) {
+fn remark(
+    call: &mut Call,
+    streams: &mut [StreamEnd],
+    facts: &MediaFacts,
+    (paths, now): (&MediaPaths, Nanos),
+) {
     for stream in &mut *streams {
         stream.record.notes = notes::of_stream(&stream.record, facts);
     }
     let records: Vec<&Stream> = streams.iter().map(|stream| &stream.record).collect();
-    let own = notes::of_call(call, &records, facts, |one, two| paths.sees(one, two));
+    let own = notes::of_call(call, &records, facts, |one, two| paths.sees(one, two, now));
     call.notes.extend(own);
     for note in records.iter().flat_map(|stream| &stream.notes) {
         let same = |other: &Note| (other.code, other.direction) == (note.code, note.direction);

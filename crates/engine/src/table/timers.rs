@@ -45,7 +45,7 @@ impl PrefetchStage {
         [(Self::Farthest, 15), (Self::Far, 12), (Self::Middle, 9), (Self::Near, 6), (Self::Nearest, 3)];
 }
 
-const TICK: Nanos = Nanos::from_millis(500);
+pub(crate) const TICK: Nanos = Nanos::from_millis(500);
 /// Between two slices of a tick: a record takes less than half of it, and packets the rest.
 const APART: Nanos = Nanos::from_micros(20);
 const SLOTS: usize = 1024;
