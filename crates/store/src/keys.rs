@@ -191,7 +191,7 @@ pub(crate) const BACKWARDS: u8 = b'b';
 /// Bytes of a Call-ID that are stored; of a longer one also its CRC-32C.
 const CALL_ID_HEAD: usize = 16;
 /// First bytes of a number that are stored: whole numbers are found by their end.
-const NUMBER_HEAD: usize = 8;
+const NUMBER_HEAD: usize = 6;
 /// Last bytes of a number that are stored.
 pub(crate) const LONGEST: usize = 32;
 

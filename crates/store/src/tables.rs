@@ -489,6 +489,6 @@ fn span_ms(from: Nanos, to: Nanos) -> i64 {
 /// States of a call that goes on.
 const IN_PROGRESS: [CallState; 3] = [CallState::Active, CallState::Ringing, CallState::Trying];
 /// Bytes of the Call-ID in the row of a stream.
-pub(crate) const STREAM_CALL_ID: usize = 6;
+pub(crate) const STREAM_CALL_ID: usize = 3;
 /// The bit of all notes that came after the others had theirs.
 pub(crate) const OTHER_NOTES: usize = 62;

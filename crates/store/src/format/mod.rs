@@ -162,8 +162,9 @@ fn part_list<'a>(value: Option<&'a Decoded<'a>>, places: &'a [Option<usize>]) ->
     }
 }
 
-/// How hard zstd tries: 1 is the fastest that a dictionary serves.
-const LEVEL: i32 = 1;
+/// How hard zstd tries. Level 1 takes 8 bytes a call more and hardly less time, level 6 takes 9 less and half
+/// as much time again for all that the writer does.
+const LEVEL: i32 = 3;
 /// What each frame of zstd begins with (RFC 8878, section 3.1.1): it is left out.
 const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
 /// The longest body. Its JSON in the outbox is no longer either.
