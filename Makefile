@@ -94,7 +94,7 @@ bless:
 	@git --no-pager diff --stat -- cases
 
 bench: packages-bench release
-	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool --example live --example speed --example measure
+	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool -p ringtap-store --example live --example speed --example measure --example fill
 	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples $(BENCH)
 
 # Whether the records are right as the program is built to be installed, too.
