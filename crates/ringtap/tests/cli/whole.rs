@@ -414,6 +414,13 @@ fn what_was_stored_is_found_again() {
     let first = run(["calls", "--store", text(&store), "--limit", "1", "--format", "jsonl"]);
     assert_eq!((first.status, first.out.lines().count()), (0, 1));
     assert!(first.err.contains("more calls match than the 1 call shown"), "{first:?}");
+    let call_ids = |output: &str| -> Vec<Value> {
+        records(output).iter().map(|record| record["call_id"].clone()).collect()
+    };
+    let all = call_ids(&done(run(["calls", "--store", text(&store), "--format", "jsonl"])));
+    let newest = run(["calls", "--store", text(&store), "--newest", "1", "--format", "jsonl"]);
+    assert_eq!((newest.status, newest.err.as_str()), (0, ""));
+    assert!(all.len() > 1 && call_ids(&newest.out) == all[all.len() - 1..], "{newest:?}");
     let never = run(["calls", "--store", text(&store), "--since", "2027-01-01"]);
     assert_eq!((never.status, never.out.as_str()), (0, "0 calls found; 0 days searched\n"));
     assert!(never.err.contains("no records are stored for that time"), "{never:?}");
