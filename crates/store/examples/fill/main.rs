@@ -56,7 +56,9 @@ impl Options {
                 "--calls" => options.calls = arguments.next()?.parse().ok()?,
                 "--days" => options.days = arguments.next()?.parse().ok().filter(|days| *days > 0)?,
                 "--no-search" => options.search = false,
-                dir if options.dir.as_os_str().is_empty() => options.dir = dir.into(),
+                dir if !dir.starts_with('-') && options.dir.as_os_str().is_empty() => {
+                    options.dir = dir.into();
+                }
                 _ => return None,
             }
         }
