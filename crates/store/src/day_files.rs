@@ -181,10 +181,13 @@ impl DayFiles {
             let Some(day) = name.to_str().and_then(Day::from_file_name) else { continue };
             self.change(day, |tables| tables.remove(call))?;
             self.commit_day(day)?;
-            let left = "SELECT EXISTS (SELECT 1 FROM calls) + EXISTS (SELECT 1 FROM streams)";
+            let left = "SELECT EXISTS (SELECT 1 FROM calls) OR EXISTS (SELECT 1 FROM streams)";
             let path = entry.path();
-            let left = self.opened(day, &path)?.query_row(left, [], |row| row.get::<_, i64>(0));
-            if left.map_err(|error| Error::database(&path, error))? == 0 {
+            let failed = |error| Error::database(&path, error);
+            let connection = self.opened(day, &path)?;
+            let are_unreadable = migration::remove_unreadable(connection, call).map_err(failed)?;
+            let left = connection.query_row(left, [], |row| row.get::<_, bool>(0)).map_err(failed)?;
+            if !left && !are_unreadable {
                 self.delete(day)?;
             }
         }

@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use ringtap_model::{Call, Message, Registration, Stream};
+use ringtap_model::{Call, Id, Message, Registration, Stream};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::Error;
@@ -243,6 +243,21 @@ fn finish(connection: &mut Connection) -> rusqlite::Result<()> {
     // Gives four fifths of the file back. Without room for that, or beside another program, it stays large.
     let _ = connection.execute_batch("VACUUM");
     Ok(())
+}
+
+/// Deletes what could not be read of a call: its own row and those of its streams. Returns whether rows of
+/// other calls or streams are left that cannot be read.
+pub(crate) fn remove_unreadable(connection: &Connection, call: &Id) -> rusqlite::Result<bool> {
+    let mut are_left = false;
+    for (table, column) in [(Call::TABLE, "id"), (Stream::TABLE, "call")] {
+        let table = format!("unreadable_{table}");
+        if has_table(connection, &table)? {
+            connection.execute(&format!("DELETE FROM {table} WHERE {column} = ?1"), [call.to_string()])?;
+            let any = format!("SELECT EXISTS (SELECT 1 FROM {table})");
+            are_left |= connection.query_row(&any, [], |row| row.get::<_, bool>(0))?;
+        }
+    }
+    Ok(are_left)
 }
 
 /// The tables that every older version has, each with a column `json`.

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use common::{NOON, call, message, registration, stream};
 use ringtap_model::{Call, Condition, Filter, Nanos, Stream};
-use ringtap_store::{Error, ImportWriter, Migration, OnMigration, Query, Reader};
+use ringtap_store::{Error, ImportWriter, Migration, OnMigration, Query, Reader, release};
 use rusqlite::Connection;
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 use serde::Serialize;
@@ -158,6 +158,29 @@ fn what_cannot_be_read_stays_in_the_file() {
     assert_eq!(left, call(2).id.to_string());
     // The next program has nothing to do.
     assert_eq!(reader.calls(&Query::default()).unwrap().records.len(), 4);
+}
+
+/// Calls on hold are in such files too: what is released is gone, and takes nobody else's record with it.
+#[test]
+fn what_cannot_be_read_of_a_released_call_is_gone() {
+    let dir = tempfile::tempdir().unwrap();
+    let held = dir.path().join("held");
+    std::fs::create_dir(&held).unwrap();
+    old_file(&held, 3);
+    let file = Connection::open(held.join(DAY)).unwrap();
+    file.execute("UPDATE calls SET json = '{'", []).unwrap();
+    drop(file);
+    release(dir.path(), &call(2).id).unwrap();
+    let left = || -> Vec<String> {
+        let file = Connection::open(held.join(DAY)).unwrap();
+        let mut ids = file.prepare("SELECT id FROM unreadable_calls ORDER BY rowid").unwrap();
+        ids.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap()
+    };
+    assert_eq!(left(), [0, 1].map(|number| call(number).id.to_string()));
+    release(dir.path(), &call(0).id).unwrap();
+    assert_eq!(left(), [call(1).id.to_string()], "the last record that can be read is another's");
+    release(dir.path(), &call(1).id).unwrap();
+    assert!(!held.join(DAY).exists());
 }
 
 /// A record of version 1, without the fields that came later: they are unknown.
