@@ -6,8 +6,8 @@ use ringtap_model::{Endpoint, Id, PartList, Value};
 
 use super::layout::{FieldKind, FieldLayout};
 use super::write::{
-    IN_BITS, IN_MILLIONTHS, IN_THOUSANDTHS, LONGEST_WIDTH, MILLIONTHS, MINUS_THOUSANDTHS, NONE, PACKED, SOME,
-    THOUSANDTHS,
+    IN_BITS, IN_MILLIONTHS, IN_THOUSANDTHS, LONGEST_WIDTH, MILLIONTHS, MINUS_THOUSANDTHS, MOST_PARTS, NONE,
+    PACKED, SOME, THOUSANDTHS,
 };
 
 /// The values of a body, by the fields of its layout.
@@ -303,6 +303,3 @@ fn sums(mut differences: Vec<u64>, first: u64) -> Vec<u64> {
 fn unfold(number: u64) -> i64 {
     (number >> 1) as i64 ^ -((number & 1) as i64)
 }
-
-/// Parts that a list may have: as many intervals are a month.
-const MOST_PARTS: usize = 1 << 18;

@@ -220,6 +220,20 @@ proptest! {
     }
 }
 
+/// A stream of more than a month: what is written can be read.
+#[test]
+fn of_too_many_intervals_the_first_are_kept() {
+    let stream = samples::stream();
+    let first = stream.intervals[0].clone();
+    let interval = |number| Interval { start: first.start + Nanos::from_secs(10 * number), ..first.clone() };
+    let intervals: Vec<Interval> = (0..write::MOST_PARTS as u64 + 3).map(interval).collect();
+    let long = Stream { intervals, ..stream };
+    let (read, _) = again(&long, long.first.micros(), &[]);
+    let read = read.unwrap();
+    assert_eq!(read.intervals[..], long.intervals[..write::MOST_PARTS]);
+    assert_eq!((read.packets, read.notes), (long.packets, long.notes));
+}
+
 /// Ten minutes of two intervals that hardly change take little: the first of each field, then nothing.
 #[test]
 fn intervals_take_little() {

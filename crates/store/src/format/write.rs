@@ -72,7 +72,7 @@ fn scalar_or_list(value: Value<'_>, shape: &FieldShape, start: u64, moment: &mut
         }
         Value::Parts(parts) => {
             let FieldType::Parts(_, fields) = shape.kind else { return };
-            varint(parts.count() as u64, body);
+            varint(parts.count().min(MOST_PARTS) as u64, body);
             (0..fields.len()).for_each(|field| column(parts, field, &fields[field], start, body));
         }
         value => scalar(value, shape, body),
@@ -102,7 +102,7 @@ fn scalar(value: Value<'_>, shape: &FieldShape, body: &mut Vec<u8>) {
 
 /// One field of all parts: which have a value, then the values.
 fn column(parts: &dyn PartList, field: usize, shape: &FieldShape, start: u64, body: &mut Vec<u8>) {
-    let count = parts.count();
+    let count = parts.count().min(MOST_PARTS);
     let is_known = |part: usize| !matches!(parts.value(part, field), Value::Null);
     let known = (0..count).filter(|part| is_known(*part)).count();
     let place = body.len();
@@ -283,3 +283,6 @@ pub(super) const PACKED: u8 = 16;
 const NOISE: usize = 10;
 /// Wider ones would not fit beside the bits that are left of the one before.
 pub(super) const LONGEST_WIDTH: usize = 56;
+/// Parts that a list may have: as many intervals are a month. Of a longer list the first are kept: no
+/// record is written that could not be read.
+pub(super) const MOST_PARTS: usize = 1 << 18;
