@@ -136,7 +136,7 @@ packages-build:
 
 packages-test: packages-build
 	@missing=""; \
-	for program in tshark sox valgrind ffmpeg; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	for program in chromium ffmpeg sox tshark valgrind; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	command -v ip >/dev/null || missing="$$missing iproute2"; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2 vo-amrwbenc:vo-amrwbenc0; do \
