@@ -104,6 +104,78 @@ record! {
     }
 }
 
+names! {
+    /// What joins a call to another leg of its conversation.
+    pub enum JoinReason {
+        /// The same Session-ID, RFC 7989.
+        SessionId = "session_id",
+        /// The same charging identifier: `icid-value` of P-Charging-Vector, RFC 7315 section 4.6.
+        ChargingId = "charging_id",
+        /// A Replaces header, or one inside a Refer-To, that names the other's Call-ID (RFC 3891).
+        Replaces = "replaces",
+        /// A REFER to where the other call then went (RFC 3515).
+        Refer = "refer",
+        /// A 3xx answer with the contact to which the other call then went.
+        Redirect = "redirect",
+        /// The same session in SDP: `o=`, RFC 8866 section 5.2.
+        SdpOrigin = "sdp_origin",
+        /// The same media address and port.
+        MediaAddress = "media_address",
+        /// The same numbers at the same time through a host that has both legs.
+        Numbers = "numbers",
+        /// The same conference.
+        Conference = "conference",
+    }
+}
+
+names! {
+    /// How strongly the caller's operator vouches for the calling number, RFC 8588 section 4.
+    pub enum Attestation {
+        /// It knows the customer, and that the number is theirs.
+        Full = "A",
+        /// It knows the customer, not whether the number is theirs.
+        Partial = "B",
+        /// It only knows where the call entered its network.
+        Gateway = "C",
+    }
+}
+
+names! {
+    /// What became of checking an Identity header, RFC 8224 section 6.2.
+    pub enum IdentityStatus {
+        /// Signed by a certificate that leads to a configured one, fresh, and for these numbers.
+        Verified = "verified",
+        /// Nobody checked it: no certificate is configured for it, or there were too many to check.
+        NotChecked = "not_checked",
+        /// It could not be read.
+        Malformed = "malformed",
+        /// The signature does not fit.
+        BadSignature = "bad_signature",
+        /// Its certificate does not lead to a configured one, or has expired.
+        Untrusted = "untrusted",
+        /// Its date is too far from the time of the call.
+        Stale = "stale",
+        /// It was made for other numbers than those of the call.
+        OtherNumbers = "other_numbers",
+    }
+}
+
+record! {
+    /// Another leg of the same conversation, and how that is known.
+    #[part]
+    #[name = "join"]
+    pub struct Join {
+        /// Id of the other call.
+        pub call: Id,
+        /// What joins them.
+        pub reason: JoinReason,
+        /// How certain that is, above 0 and up to 1.
+        pub confidence: f64,
+        /// The evidence in words.
+        pub evidence: String,
+    }
+}
+
 record! {
     /// One call attempt: a Call-ID with its first INVITE, the challenges it answers, its forks, re-INVITEs
     /// and its end.
@@ -139,6 +211,26 @@ record! {
         pub asserted_identity: Option<String>,
         /// Numbers that the call was routed on to, in the order seen, each once.
         pub diverted_to: Vec<String>,
+        /// Id of the conversation that it is a leg of: that of the conversation's first leg, so its own where
+        /// nothing joins it to another; null where that was not looked at.
+        pub conversation: Option<Id>,
+        /// Other legs of the conversation that it was joined to directly.
+        #[if_absent = default]
+        pub joins: Vec<Join>,
+        /// What may join it to other legs, as `kind=value`.
+        #[if_absent = default]
+        pub links: Vec<String>,
+        /// Trunk that it came from: a group of addresses of the configuration, or the sender's address.
+        pub trunk_from: Option<String>,
+        /// Trunk that it was sent to: a group of addresses of the configuration, or the receiver's address.
+        pub trunk_to: Option<String>,
+        /// How the operator of the caller vouches for the number (STIR/SHAKEN); null without an Identity
+        /// header that says so.
+        pub attestation: Option<Attestation>,
+        /// What became of checking that header; null where there is none.
+        pub identity_status: Option<IdentityStatus>,
+        /// `origid` of that header: who let the call into the network, as that operator numbers them.
+        pub origination_id: Option<String>,
         /// How far the call has come.
         pub state: CallState,
         /// Status code of the last final answer to the INVITE, 0 when there is none.
@@ -171,6 +263,10 @@ record! {
         /// From answer to end; null where the clock was set back in between.
         #[unit = Milliseconds]
         pub duration_ms: Option<f64>,
+        /// Session disconnect delay: from the BYE to its answer (RFC 6076 section 4.4); null where none was
+        /// seen.
+        #[unit = Milliseconds]
+        pub sdd_ms: Option<f64>,
         /// SIP messages seen, without copies that the mirror port made.
         pub messages: u32,
         /// SIP messages that repeat one already seen.
@@ -243,6 +339,19 @@ mod tests {
             ruri_host: None,
             asserted_identity: None,
             diverted_to: vec!["voicemail".into()],
+            conversation: Some(Id([5; 16])),
+            joins: vec![Join {
+                call: Id([6; 16]),
+                reason: JoinReason::SessionId,
+                confidence: 1.0,
+                evidence: "Session-ID 47755a9de7794ba387653f2099600ef2".into(),
+            }],
+            links: vec!["session=47755a9de7794ba387653f2099600ef2".into()],
+            trunk_from: Some("carrier".into()),
+            trunk_to: None,
+            attestation: Some(Attestation::Partial),
+            identity_status: Some(IdentityStatus::NotChecked),
+            origination_id: None,
             state: CallState::Ringing,
             final_code: 0,
             final_reason: None,
@@ -255,6 +364,7 @@ mod tests {
             end: None,
             pdd_ms: Some(1_500.1),
             duration_ms: None,
+            sdd_ms: Some(12.5),
             messages: 3,
             retransmissions: 0,
             user_agent_caller: None,

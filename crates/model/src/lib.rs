@@ -42,7 +42,10 @@ pub mod stream;
 pub mod units;
 
 pub use address::Endpoint;
-pub use call::{Call, CallState, Dtmf, DtmfSource, Party, Protocol, Recorded, Transport};
+pub use call::{
+    Attestation, Call, CallState, Dtmf, DtmfSource, IdentityStatus, Join, JoinReason, Party, Protocol,
+    Recorded, Transport,
+};
 pub use direction::Direction;
 pub use filter::{Condition, Filter};
 pub use frame::{Frame, LinkType};

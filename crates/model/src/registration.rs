@@ -48,5 +48,15 @@ record! {
         pub expires: Option<Nanos>,
         /// REGISTER requests seen, repeats included.
         pub requests: u32,
+        /// Attempts to register that ended: each with its challenges and repeats is one.
+        pub attempts: Option<u32>,
+        /// Those of them that failed, or were never answered (RFC 6076 section 4.2).
+        pub failed: Option<u32>,
+        /// Registration request delay (RFC 6076 section 4.1), mean over the attempts that succeeded.
+        #[unit = Milliseconds]
+        pub rrd_ms_mean: Option<f64>,
+        /// The longest of these delays.
+        #[unit = Milliseconds]
+        pub rrd_ms_max: Option<f64>,
     }
 }

@@ -52,6 +52,14 @@ pub fn call() -> Call {
         ruri_host: Some("192.0.2.2".into()),
         asserted_identity: None,
         diverted_to: vec!["voicemail".into()],
+        conversation: None,
+        joins: Vec::new(),
+        links: Vec::new(),
+        trunk_from: None,
+        trunk_to: None,
+        attestation: None,
+        identity_status: None,
+        origination_id: None,
         state: CallState::Completed,
         final_code: 200,
         final_reason: Some("OK".into()),
@@ -64,6 +72,7 @@ pub fn call() -> Call {
         end: Some(START + Nanos::from_millis(65_500)),
         pdd_ms: Some(850.0),
         duration_ms: Some(61_500.0),
+        sdd_ms: None,
         messages: 8,
         retransmissions: 1,
         user_agent_caller: Some("Phone/1.0".into()),
@@ -238,6 +247,10 @@ pub fn registration() -> Registration {
         last: START + Nanos::from_millis(40),
         expires: Some(START + Nanos::from_secs(3600)),
         requests: 2,
+        attempts: Some(1),
+        failed: Some(0),
+        rrd_ms_mean: Some(40.0),
+        rrd_ms_max: Some(40.0),
     }
 }
 

@@ -291,6 +291,10 @@ impl Entry {
             last: self.last,
             expires: self.expires,
             requests: self.requests,
+            attempts: None,
+            failed: None,
+            rrd_ms_mean: None,
+            rrd_ms_max: None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! Records to store: those of `samples`, numbered.
 
 use ringtap_model::{
-    Call, Dtmf, DtmfSource, Endpoint, Id, Interval, Message, Nanos, Party, Recorded, Registration, Stream,
+    Attestation, Call, Dtmf, DtmfSource, Endpoint, Id, IdentityStatus, Interval, Join, JoinReason, Message,
+    Nanos, Party, Recorded, Registration, Stream,
 };
 use ringtap_testing::samples;
 
@@ -35,6 +36,19 @@ pub(crate) fn call(number: u64) -> Call {
         ruri_user: Some(format!("89{number:05}")),
         asserted_identity: Some(format!("30{number:05}")),
         diverted_to: vec![format!("+4940{number:05}"), "voicemail".into()],
+        conversation: Some(id(1, number)),
+        joins: vec![Join {
+            call: id(1, number + 1),
+            reason: JoinReason::SdpOrigin,
+            confidence: 0.75,
+            evidence: "o=- 42 1 IN IP4 192.0.2.1".into(),
+        }],
+        links: vec!["session=47755a9de7794ba387653f2099600ef2".into()],
+        trunk_from: Some("carrier".into()),
+        trunk_to: Some("pbx".into()),
+        attestation: Some(Attestation::Full),
+        identity_status: Some(IdentityStatus::Verified),
+        origination_id: Some("123e4567-e89b-12d3-a456-426614174000".into()),
         released_by: Some(Party::Caller),
         invite: Some(invite),
         trying: after(10),
