@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 22] = [
+const LAYERS: [(&str, u8); 23] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -21,6 +21,7 @@ const LAYERS: [(&str, u8); 22] = [
     ("anonymise", 2),
     ("capture", 2),
     ("audio", 2),
+    ("kpi", 2),
     ("report", 2),
     ("spool", 2),
     ("store", 2),
