@@ -24,9 +24,11 @@
 //! | `definition` | macros that define each field once |
 //! | [`note`], [`direction`] | [`Note`], what an engineer would remark, and [`Direction`] |
 //! | [`call`], [`stream`], [`registration`], [`message`] | the records |
+//! | [`amendment`] | what a later record changes of earlier ones |
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod amendment;
 pub mod call;
 mod definition;
 pub mod direction;
@@ -42,6 +44,7 @@ pub mod stream;
 pub mod units;
 
 pub use address::Endpoint;
+pub use amendment::Amendment;
 pub use call::{
     Attestation, Call, CallState, Dtmf, DtmfSource, IdentityStatus, Join, JoinReason, Party, Protocol,
     Recorded, Transport,

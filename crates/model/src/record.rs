@@ -315,6 +315,7 @@ mod tests {
         check::<Interval>();
         check::<Registration>();
         check::<Message>();
+        check::<crate::Amendment>();
     }
 
     fn again<R: Record>(record: &R) -> Result<R, &'static str> {

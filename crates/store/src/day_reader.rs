@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
 use crate::format::Decoder;
 use crate::formats::{Decoders, apart};
 use crate::migration::{self, OnMigration};
-use crate::record::{Encoders, StoredRecord, part_of_day};
+use crate::record::{CONVERSATION, Encoders, StoredRecord, part_of_day};
 use crate::tables::every_part;
 use crate::{Error, schema};
 
@@ -37,11 +37,27 @@ pub(crate) struct AllDecoders {
 /// A record that can be read.
 pub(crate) trait Readable: StoredRecord {
     fn decoders(all: &AllDecoders) -> &Decoders<Self>;
+
+    /// Leaves out what a later record took back.
+    fn take_back(&mut self, _: &Connection) -> rusqlite::Result<()> {
+        Ok(())
+    }
 }
 
 impl Readable for Call {
     fn decoders(all: &AllDecoders) -> &Decoders<Self> {
         &all.call
+    }
+
+    fn take_back(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        if self.joins.is_empty() {
+            return Ok(());
+        }
+        let sql = "SELECT reason FROM conversations WHERE call = ?1 AND joined_by IS NULL";
+        let reason: Option<String> =
+            connection.prepare_cached(sql)?.query_row([&self.id.0[..]], |row| row.get(0)).optional()?;
+        self.joins.retain(|join| Some(join.reason.name()) != reason.as_deref());
+        Ok(())
     }
 }
 
@@ -148,21 +164,25 @@ impl DayReader {
                 return text.as_deref().map_or(Value::Null, Value::Text);
             }
             let place = R::APART.iter().position(|other| *other == name);
-            let bytes =
-                place.and_then(|place| row.get_ref(FIXED + place).ok()?.as_blob().ok()).unwrap_or_default();
-            apart(bytes)
+            let bytes = place.and_then(|place| row.get_ref(FIXED + place).ok()?.as_blob().ok());
+            match (bytes, id) {
+                // The column of the conversation is empty where that is the call's own.
+                (Some([]), Some(id)) if name == CONVERSATION => Value::Id(id),
+                _ => apart(bytes.unwrap_or_default()),
+            }
         };
         let read = |decoder: &mut Decoder<R>| decoder.decode(compact, start as u64, column);
         let read = R::decoders(&self.decoders).with(&self.connection, format, read).map_err(failed)?;
-        read.unwrap_or_else(|| Err(format!("the file does not describe its format {format}"))).map_err(
-            |reason| {
-                let id = id.map_or_else(|| "without an id".to_owned(), |id| id.to_string());
-                Error::Corrupt {
-                    path: self.path.clone(),
-                    reason: format!("{} {id} cannot be read: {reason}", R::NAME),
-                }
-            },
-        )
+        let read = read.unwrap_or_else(|| Err(format!("the file does not describe its format {format}")));
+        let mut record = read.map_err(|reason| {
+            let id = id.map_or_else(|| "without an id".to_owned(), |id| id.to_string());
+            Error::Corrupt {
+                path: self.path.clone(),
+                reason: format!("{} {id} cannot be read: {reason}", R::NAME),
+            }
+        })?;
+        record.take_back(&self.connection).map_err(failed)?;
+        Ok(record)
     }
 
     /// The text of that number; none if the file has none.
@@ -180,7 +200,11 @@ impl DayReader {
 /// The statement that selects records.
 fn select<R: StoredRecord>(condition: &str, backwards: bool) -> String {
     let (table, start) = (R::TABLE, R::START);
-    let columns: String = R::APART.iter().chain(R::TEXTS).map(|column| format!(", {column}")).collect();
+    let column = |column: &&str| match *column {
+        CONVERSATION => format!(", {CONVERSATION_NOW}"),
+        column => format!(", {column}"),
+    };
+    let columns: String = R::APART.iter().chain(R::TEXTS).map(column).collect();
     let order = if backwards { " DESC" } else { "" };
     format!(
         "SELECT id, {start}, format, record{columns} FROM {table} WHERE {condition} \
@@ -193,6 +217,9 @@ fn id_of(bytes: Result<&[u8], rusqlite::types::FromSqlError>) -> Option<Id> {
     bytes.ok()?.try_into().ok().map(Id)
 }
 
+/// The conversation of a call as later records have amended it.
+const CONVERSATION_NOW: &str = "coalesce((SELECT amended.conversation FROM conversations AS amended \
+                                WHERE amended.call = calls.id), calls.conversation)";
 /// Columns before those of a type of record.
 const FIXED: usize = 4;
 

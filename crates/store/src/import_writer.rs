@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringtap_model::{Call, Message, Registration, Stream};
+use ringtap_model::{Amendment, Call, Message, Registration, Stream};
 
 use crate::Error;
 use crate::day_files::{CACHE, DayFiles};
@@ -24,6 +24,8 @@ pub struct RecordCounts {
     pub registrations: u64,
     /// SIP messages.
     pub messages: u64,
+    /// Amendments: calls whose conversation became another one after their record was made.
+    pub amendments: u64,
     /// Day files they went to.
     pub days: u64,
 }
@@ -70,6 +72,12 @@ impl ImportWriter {
     pub fn call(&mut self, call: &Call, streams: &[Stream]) -> Result<(), Error> {
         self.send(Job::Record(AnyRecord::Call(Box::new(call.clone()))))?;
         streams.iter().try_for_each(|stream| self.stream(stream))
+    }
+
+    /// Queues the conversation that a call has now, other than its record says. Waits while the queue is
+    /// full.
+    pub fn amend(&mut self, amendment: &Amendment) -> Result<(), Error> {
+        self.send(Job::Record(AnyRecord::Amendment(Box::new(amendment.clone()))))
     }
 
     /// Queues a media stream. Waits while the queue is full.
@@ -136,6 +144,7 @@ impl RecordCounts {
         self.streams += others.streams;
         self.registrations += others.registrations;
         self.messages += others.messages;
+        self.amendments += others.amendments;
     }
 
     pub(crate) fn count(&mut self, record_type: RecordType) {
@@ -144,6 +153,7 @@ impl RecordCounts {
             RecordType::Stream => self.streams += 1,
             RecordType::Registration => self.registrations += 1,
             RecordType::Message => self.messages += 1,
+            RecordType::Amendment => self.amendments += 1,
         }
     }
 }

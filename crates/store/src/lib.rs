@@ -46,6 +46,7 @@
 //! | `day_reader` | one file that is read |
 //! | [`import_writer`] | [`ImportWriter`], for a run that ends and may fail |
 //! | [`store_writer`] | [`StoreWriter`], for a program that runs for months |
+//! | [`annotate`] | [`Annotate`], which completes records before they are stored |
 //! | [`settings`] | [`StoreSettings`]: where it writes, and how much may wait |
 //! | `holds` | [`hold`], [`release`]: records that outlive their day |
 //! | [`journal`] | [`Journal`] of calls in progress |
@@ -56,6 +57,7 @@
 //! | [`reader`] | [`Reader`], [`Found`] |
 #![forbid(unsafe_code)]
 
+pub mod annotate;
 pub mod day;
 mod day_files;
 mod day_reader;
@@ -80,6 +82,7 @@ pub mod store_writer;
 mod tables;
 mod texts;
 
+pub use annotate::Annotate;
 pub use day::Day;
 pub use error::Error;
 pub use holds::{hold, release};

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::Error;
 use crate::record::{AnyRecord, Encoders, StoredRecord};
-use crate::schema::{self, TABLES};
+use crate::schema;
 use crate::tables::{FileState, Tables};
 
 /// How far the migration of a day file has come.
@@ -97,9 +97,10 @@ pub(crate) fn migrate(
     on_migration: &OnMigration,
 ) -> Result<(), Error> {
     let failed = |error| Error::database(path, error);
-    if (1..schema::VERSION).contains(&schema::version(connection, path)?) {
+    if (1..schema::COMPACT).contains(&schema::version(connection, path)?) {
         put_aside(connection, path)?;
     }
+    schema::add_missing(connection, path)?;
     if !is_unfinished(connection).map_err(failed)? {
         return Ok(());
     }
@@ -132,7 +133,7 @@ fn put_aside(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     let failed = |error| Error::database(path, error);
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Of two programs that find an old file, one does this.
-    if (1..schema::VERSION).contains(&schema::version(&transaction, path)?) {
+    if (1..schema::COMPACT).contains(&schema::version(&transaction, path)?) {
         rename(&transaction).map_err(failed)?;
     }
     transaction.commit().map_err(failed)
@@ -151,8 +152,7 @@ fn rename(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     }
     // Calls have these numbers in their record.
     transaction.execute_batch("DROP TABLE IF EXISTS diversions")?;
-    transaction.execute_batch(TABLES)?;
-    schema::mark(transaction)
+    schema::make(transaction)
 }
 
 /// Whether the file has a table of that name.

@@ -1,6 +1,6 @@
 //! A record on its way to its table and back: the table, the columns and the day of each type of record.
 
-use ringtap_model::{Call, Id, Message, Nanos, Record, Registration, Stream};
+use ringtap_model::{Amendment, Call, Id, Message, Nanos, Record, Registration, Stream};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +15,7 @@ pub(crate) enum RecordType {
     Stream,
     Registration,
     Message,
+    Amendment,
 }
 
 /// A record that has a table.
@@ -46,9 +47,7 @@ pub(crate) trait StoredRecord: Record + Serialize + DeserializeOwned + Send {
     fn start(&self) -> Nanos;
 
     fn json(&self) -> String {
-        // INVARIANT: every field of a record is a number, a text or a list of those; none can fail to
-        // serialise.
-        serde_json::to_string(self).unwrap_or_default()
+        json(self)
     }
 }
 
@@ -58,7 +57,8 @@ impl StoredRecord for Call {
     const START: &'static str = "start_us";
     const COLUMNS: &'static str = "id, start_us, span_ms, src, dst, state, final_code, final_reason, cause, \
          released_by, pdd_ms, ring_ms, duration_ms, retransmissions, user_agent_caller, user_agent_callee, \
-         mos, mos_worst_interval, capture_drops, recorded, streams, notes, format, record";
+         mos, mos_worst_interval, capture_drops, recorded, streams, notes, conversation, format, record";
+    const APART: &'static [&'static str] = &["id", "src", "dst", CONVERSATION];
     const TEXTS: &'static [&'static str] = &["final_reason", "user_agent_caller", "user_agent_callee"];
     const DICTIONARY: &'static [u8] = include_bytes!("format/call.dictionary");
 
@@ -146,6 +146,7 @@ pub(crate) enum AnyRecord {
     Stream(Box<Stream>),
     Registration(Box<Registration>),
     Message(Box<Message>),
+    Amendment(Box<Amendment>),
 }
 
 /// A record that is not stored yet.
@@ -184,6 +185,7 @@ impl PendingRecord {
             AnyRecord::Stream(stream) => stream.start(),
             AnyRecord::Registration(registration) => registration.start(),
             AnyRecord::Message(message) => message.start(),
+            AnyRecord::Amendment(amendment) => amendment.start,
         })
     }
 
@@ -194,6 +196,7 @@ impl PendingRecord {
             AnyRecord::Stream(stream) => stream.json(),
             AnyRecord::Registration(registration) => registration.json(),
             AnyRecord::Message(message) => message.json(),
+            AnyRecord::Amendment(amendment) => json(&**amendment),
         };
         [if self.from_journal { JOURNAL } else { RECORD }].into_iter().chain(json.bytes()).collect()
     }
@@ -217,6 +220,7 @@ impl AnyRecord {
             Self::Stream(_) => RecordType::Stream,
             Self::Registration(_) => RecordType::Registration,
             Self::Message(_) => RecordType::Message,
+            Self::Amendment(_) => RecordType::Amendment,
         }
     }
 
@@ -234,6 +238,7 @@ impl AnyRecord {
             Stream::NAME => read(json).map(Self::Stream),
             Registration::NAME => read(json).map(Self::Registration),
             Message::NAME => read(json).map(Self::Message),
+            Amendment::NAME => read(json).map(Self::Amendment),
             _ => None,
         }
     }
@@ -260,6 +265,11 @@ impl std::fmt::Debug for Encoders {
     }
 }
 
+fn json(record: &impl Serialize) -> String {
+    // INVARIANT: every field of a record is a number, a text or a list of those; none can fail to serialise.
+    serde_json::to_string(record).unwrap_or_default()
+}
+
 fn encoder<R: StoredRecord>() -> Option<Encoder<R>> {
     Encoder::new(R::APART, R::DICTIONARY)
 }
@@ -275,6 +285,8 @@ pub(crate) fn part_of_day(time: Nanos) -> u8 {
     ((integer(time.micros()) as u64 % DAY_US) / PART_OF_DAY_US) as u8
 }
 
+/// The column of a call's conversation: NULL where it is not known, empty where it is the call's own id.
+pub(crate) const CONVERSATION: &str = "conversation";
 const DAY_US: u64 = 86_400_000_000;
 /// What a record in the outbox begins with.
 const RECORD: u8 = b'R';

@@ -12,7 +12,9 @@ use crate::Error;
 /// "RTAP" in `application_id`.
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 /// The version that this program writes.
-pub(crate) const VERSION: i64 = 8;
+pub(crate) const VERSION: i64 = 9;
+/// The first version whose records have the compact form: later ones only add to it.
+pub(crate) const COMPACT: i64 = 8;
 
 /// Creates the tables of an open file where it has none.
 pub(crate) fn create(connection: &mut Connection, path: &Path) -> Result<(), Error> {
@@ -23,14 +25,20 @@ pub(crate) fn create(connection: &mut Connection, path: &Path) -> Result<(), Err
     // Immediate: of two processes that find an empty file, one creates the tables.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     if version(&transaction, path)? == 0 {
-        transaction.execute_batch(TABLES).map_err(failed)?;
-        mark(&transaction).map_err(failed)?;
+        make(&transaction).map_err(failed)?;
     }
     transaction.commit().map_err(failed)
 }
 
+/// Makes the tables of this version.
+pub(crate) fn make(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(TABLES)?;
+    ADDED.iter().try_for_each(|(_, sql)| connection.execute_batch(sql))?;
+    mark(connection)
+}
+
 /// Marks a file as one of this version.
-pub(crate) fn mark(connection: &Connection) -> rusqlite::Result<()> {
+fn mark(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "application_id", APPLICATION)?;
     connection.pragma_update(None, "user_version", VERSION)
 }
@@ -75,8 +83,8 @@ pub(crate) const PARTS_OF_DAY: u8 = 12;
 /// `record` has the whole record, in a format of the table `formats`. The other columns are for searching:
 /// times in microseconds since 1970, UTC; spans in milliseconds; MOS, loss, jitter, packet time and shares
 /// in thousandths, rounded; names and User-Agents as the number of their text; addresses as their bytes and
-/// those of the port; `notes` with the bit of each code.
-pub(crate) const TABLES: &str = "
+/// those of the port; `notes` with the bit of each code. These are the tables of version [`COMPACT`].
+const TABLES: &str = "
 CREATE TABLE formats (
     number INTEGER PRIMARY KEY, record TEXT NOT NULL, fields TEXT NOT NULL, dictionary BLOB NOT NULL
 ) STRICT;
@@ -123,6 +131,41 @@ CREATE TABLE messages (
 CREATE INDEX messages_time ON messages (time_us / 1000000 % 86400);
 CREATE UNIQUE INDEX messages_id ON messages (time_us % 86400000000 / 7200000000, id);
 ";
+
+/// What each later version added: the version, and its SQL.
+///
+/// 9: `conversation` of a call, empty where it is the call's own id, and `conversations`: calls whose
+/// conversation is another than their record says.
+const ADDED: &[(i64, &str)] = &[(
+    9,
+    "
+ALTER TABLE calls ADD COLUMN conversation BLOB;
+CREATE INDEX calls_conversation ON calls (start_us % 86400000000 / 7200000000, substr(conversation, 9))
+    WHERE conversation > x'';
+CREATE TABLE conversations (
+    call BLOB PRIMARY KEY, conversation BLOB NOT NULL, joined_by BLOB, reason TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX conversations_conversation ON conversations (conversation);
+",
+)];
+
+/// Adds to a file of a version from [`COMPACT`] on what it lacks. Its records stay as they are.
+pub(crate) fn add_missing(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    if !(COMPACT..VERSION).contains(&version(connection, path)?) {
+        return Ok(());
+    }
+    let failed = |error| Error::database(path, error);
+    // Immediate: of two programs that find such a file, one adds to it.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+    let found = version(&transaction, path)?;
+    if (COMPACT..VERSION).contains(&found) {
+        for (_, sql) in ADDED.iter().filter(|(version, _)| *version > found) {
+            transaction.execute_batch(sql).map_err(failed)?;
+        }
+        mark(&transaction).map_err(failed)?;
+    }
+    transaction.commit().map_err(failed)
+}
 
 #[cfg(test)]
 mod tests {

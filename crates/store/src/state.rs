@@ -49,7 +49,7 @@ impl Counts {
 impl RecordCounts {
     /// Records of all kinds.
     pub fn records(&self) -> u64 {
-        self.calls + self.streams + self.registrations + self.messages
+        self.calls + self.streams + self.registrations + self.messages + self.amendments
     }
 }
 
@@ -59,8 +59,8 @@ pub(crate) struct SharedState {
     outbox_limit: u64,
     waiting: AtomicU64,
     held: AtomicU64,
-    written: [AtomicU64; 4],
-    dropped: [AtomicU64; 4],
+    written: [AtomicU64; 5],
+    dropped: [AtomicU64; 5],
     outbox: [AtomicU64; 2],
     journal: [AtomicU64; 2],
     missed: AtomicU64,
@@ -161,11 +161,12 @@ impl SharedState {
 
     pub(crate) fn counts(&self) -> Counts {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let kinds = |counts: &[AtomicU64; 4]| RecordCounts {
+        let kinds = |counts: &[AtomicU64; 5]| RecordCounts {
             calls: get(&counts[RecordType::Call as usize]),
             streams: get(&counts[RecordType::Stream as usize]),
             registrations: get(&counts[RecordType::Registration as usize]),
             messages: get(&counts[RecordType::Message as usize]),
+            amendments: get(&counts[RecordType::Amendment as usize]),
             days: 0,
         };
         Counts {

@@ -1,12 +1,16 @@
 //! Writes records to the tables of one day file, within a transaction that the caller begins and ends.
 
-use ringtap_model::{Call, CallState, Endpoint, Id, Message, Nanos, Note, Registration, Stream, Value};
+use ringtap_model::{
+    Amendment, Call, CallState, Endpoint, Id, Message, Nanos, Note, Registration, Stream, Value,
+};
 use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
 
 use crate::formats::{FileFormats, decoder};
 use crate::keys::{self, PendingKeys};
-use crate::record::{AnyRecord, Encoders, PendingRecord, RecordType, StoredRecord, integer, part_of_day};
+use crate::record::{
+    AnyRecord, CONVERSATION, Encoders, PendingRecord, RecordType, StoredRecord, integer, part_of_day,
+};
 use crate::schema;
 use crate::texts::{self, TextStatements, Texts};
 
@@ -79,7 +83,18 @@ impl<'t> Tables<'t> {
             AnyRecord::Stream(stream) => self.stream(stream, from_journal),
             AnyRecord::Registration(registration) => self.registration(registration),
             AnyRecord::Message(message) => self.message(message),
+            AnyRecord::Amendment(amendment) => self.amendment(amendment),
         }
+    }
+
+    /// Notes the conversation that a call has now, whether or not its record is there yet.
+    fn amendment(&self, amendment: &Amendment) -> rusqlite::Result<()> {
+        let Amendment { call, conversation, joined_by, reason, .. } = amendment;
+        let sql = "INSERT OR REPLACE INTO conversations (call, conversation, joined_by, reason) \
+                   VALUES (?1, ?2, ?3, ?4)";
+        let joined_by = joined_by.as_ref().map(|id| &id.0[..]);
+        let values = params![&call.0[..], &conversation.0[..], joined_by, reason.name()];
+        self.connection.prepare_cached(sql)?.execute(values).map(|_| ())
     }
 
     /// Writes a record unless there is one of its id.
@@ -149,7 +164,8 @@ impl<'t> Tables<'t> {
         let ring = span(call.ringing, call.answer.or(call.end));
         let (src, dst) = (Address::of(call.src), Address::of(call.dst));
         let compact = &self.compact;
-        let values: [&dyn ToSql; 24] = [
+        let conversation = conversation(call.id, call.conversation);
+        let values: [&dyn ToSql; 25] = [
             &&call.id.0[..],
             &integer(start.micros()),
             &span(Some(start), call.end),
@@ -172,6 +188,7 @@ impl<'t> Tables<'t> {
             &recorded,
             &(call.streams.len() as i64),
             &notes,
+            &conversation,
             &format,
             &&compact[..],
         ];
@@ -343,6 +360,7 @@ impl<'t> Tables<'t> {
         if let Some(existing) = found {
             self.delete_call(&existing)?;
         }
+        self.connection.execute("DELETE FROM conversations WHERE call = ?1", [&call.0[..]])?;
         let sql = format!(
             "DELETE FROM streams WHERE {} IN ({}) AND substr(call, 9) = substr(?1, 9) AND call = ?1",
             schema::part_of_day("first_us"),
@@ -380,11 +398,19 @@ fn select<R: StoredRecord>(parts: &str, condition: &str) -> String {
 fn columns<R: StoredRecord>(record: &R, texts: &[Option<i64>]) -> Vec<SqlValue> {
     let fields = R::APART.iter().filter_map(|name| R::FIELDS.iter().find(|field| field.name == *name));
     let apart = fields.map(|field| match (field.value)(record) {
+        Value::Id(id) if field.name == CONVERSATION => conversation(record.id(), Some(id)),
+        Value::Null if field.name == CONVERSATION => SqlValue::Null,
         Value::Id(id) => SqlValue::Blob(id.0.to_vec()),
         Value::Endpoint(endpoint) => SqlValue::Blob(Address::of(endpoint).bytes().to_vec()),
         _ => SqlValue::Blob(Vec::new()),
     });
     apart.chain(texts.iter().map(|number| number.map_or(SqlValue::Null, SqlValue::Integer))).collect()
+}
+
+/// The column of the conversation of a call, which most often is its own.
+fn conversation(call: Id, conversation: Option<Id>) -> SqlValue {
+    let other = |id: Id| if id == call { Vec::new() } else { id.0.to_vec() };
+    conversation.map_or(SqlValue::Null, |id| SqlValue::Blob(other(id)))
 }
 
 /// Deletes the keys of a row; of all calls' keys where the call cannot be read.

@@ -283,3 +283,31 @@ fn a_newer_record_wins() {
     writer.close().unwrap();
     assert_eq!(Reader::open(dir.path()).unwrap().call(&call(1).id).unwrap(), Some(newer));
 }
+
+fn records(dir: &Path) -> Vec<Call> {
+    Reader::open(dir).unwrap().calls(&Query::default()).unwrap().records
+}
+
+/// A file of version 8 has the records in the compact form: it gets what version 9 added, and nothing moves.
+#[test]
+fn what_later_versions_added_is_added_in_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
+    let before = Call { conversation: None, ..call(1) };
+    writer.call(&before, &[stream(1)]).unwrap();
+    writer.close().unwrap();
+    let file = Connection::open(dir.path().join(DAY)).unwrap();
+    let version_8 = "DROP TABLE conversations; DROP INDEX calls_conversation; \
+                     ALTER TABLE calls DROP COLUMN conversation; PRAGMA user_version = 8";
+    file.execute_batch(version_8).unwrap();
+    drop(file);
+    assert_eq!(records(dir.path()), std::slice::from_ref(&before));
+    let file = Connection::open(dir.path().join(DAY)).unwrap();
+    let version: i64 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(version, 9);
+    drop(file);
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
+    writer.call(&call(2), &[]).unwrap();
+    writer.close().unwrap();
+    assert_eq!(records(dir.path()), [before, call(2)]);
+}

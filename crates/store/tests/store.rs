@@ -89,7 +89,10 @@ fn records_come_back_whole() {
     writer.registration(&registration(1)).unwrap();
     writer.message(&message(1)).unwrap();
     let written = writer.close().unwrap();
-    assert_eq!(written, RecordCounts { calls: 1, streams: 2, registrations: 1, messages: 1, days: 2 });
+    assert_eq!(
+        written,
+        RecordCounts { calls: 1, streams: 2, registrations: 1, messages: 1, amendments: 0, days: 2 }
+    );
     let reader = Reader::open(dir.path()).unwrap();
     assert_eq!(reader.call(&id(1, 7)).unwrap(), Some(call(7)));
     assert_eq!(reader.streams_of(&id(1, 7)).unwrap(), [stream(7), late]);

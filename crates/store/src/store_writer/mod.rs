@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use ringtap_model::{Call, Nanos};
 
 use crate::Error;
+use crate::annotate::Annotate;
 use crate::day_files::DayFiles;
 use crate::journal::{CallNote, Journal, Recovered};
 use crate::migration::OnMigration;
@@ -58,16 +59,30 @@ impl StoreWriter {
         settings: &StoreSettings,
         on_event: impl FnMut(StoreEvent) + Send + 'static,
     ) -> Result<(Self, Recovered), Error> {
+        Self::open_annotating(settings, Vec::new(), on_event)
+    }
+
+    /// The same; every record is completed by each of `annotate` in turn.
+    ///
+    /// # Errors
+    ///
+    /// As [`StoreWriter::open`].
+    pub fn open_annotating(
+        settings: &StoreSettings,
+        annotate: Vec<Box<dyn Annotate>>,
+        on_event: impl FnMut(StoreEvent) + Send + 'static,
+    ) -> Result<(Self, Recovered), Error> {
         let on_event: OnEvent = Box::new(on_event);
         let on_event = Arc::new(Mutex::new(on_event));
         let migrating = tell_of_migrations(&on_event);
         let files = DayFiles::create(&settings.directory, PATIENCE, None, settings.cache, migrating)?;
-        Self::with(files, settings, on_event)
+        Self::with(files, settings, annotate, on_event)
     }
 
     fn with(
         files: DayFiles,
         settings: &StoreSettings,
+        annotate: Vec<Box<dyn Annotate>>,
         on_event: Arc<Mutex<OnEvent>>,
     ) -> Result<(Self, Recovered), Error> {
         let (outbox, mut cut) = Outbox::open(&settings.outbox, settings.outbox_size)?;
@@ -97,6 +112,7 @@ impl StoreWriter {
         let (queue, jobs) = sync_channel(settings.queue.max(1));
         let ends = journal.as_ref().map(|(jobs, _)| jobs.clone());
         let writer = WriterThread::new(files, outbox, ends, jobs, on_event, Arc::clone(&shared));
+        let writer = writer.annotating(annotate);
         let builder = std::thread::Builder::new().name("store".into());
         let thread = builder.spawn(move || writer.run()).map_err(failed)?;
         Ok((Self { shared, queue: Some(queue), thread: Some(thread), journal, handed_over: None }, recovered))

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use ringtap_model::{Id, Nanos};
+use ringtap_model::{Call, Id, Nanos};
 
 use super::event::{OnEvent, StoreEvent, report};
 use super::journal_thread::JournalJob;
 use super::sender::Job;
 use crate::Error;
+use crate::annotate::Annotate;
 use crate::day_files::DayFiles;
 use crate::outbox::Outbox;
 use crate::record::{AnyRecord, PendingRecord};
@@ -23,6 +24,8 @@ pub(super) struct WriterThread {
     outbox: Outbox,
     journal: Option<SyncSender<JournalJob>>,
     jobs: Receiver<Job>,
+    /// What completes records as they are received.
+    annotate: Vec<Box<dyn Annotate>>,
     /// Received from the queue and not yet on disk.
     pending: VecDeque<PendingRecord>,
     on_event: Arc<Mutex<OnEvent>>,
@@ -60,6 +63,7 @@ impl WriterThread {
             outbox,
             journal,
             jobs,
+            annotate: Vec::new(),
             pending: VecDeque::new(),
             on_event,
             shared,
@@ -72,6 +76,11 @@ impl WriterThread {
         };
         thread.publish();
         thread
+    }
+
+    /// The same, completing records.
+    pub(super) fn annotating(self, annotate: Vec<Box<dyn Annotate>>) -> Self {
+        Self { annotate, ..self }
     }
 
     pub(super) fn run(mut self) {
@@ -142,14 +151,16 @@ impl WriterThread {
             self.shared.unqueued();
         }
         match job {
-            Job::Call(call, streams) => {
+            Job::Call(mut call, streams) => {
+                self.annotate(&mut call);
                 self.add(AnyRecord::Call(call));
                 streams.into_iter().for_each(|stream| self.add(AnyRecord::Stream(Box::new(stream))));
             }
             Job::Stream(stream) => self.add(AnyRecord::Stream(stream)),
             Job::Registration(registration) => self.add(AnyRecord::Registration(registration)),
             Job::Message(message) => self.add(AnyRecord::Message(message)),
-            Job::Recovered(call, streams) => {
+            Job::Recovered(mut call, streams) => {
+                self.annotate(&mut call);
                 let streams = streams.into_iter().map(|stream| AnyRecord::Stream(Box::new(stream)));
                 let records = std::iter::once(AnyRecord::Call(call)).chain(streams);
                 self.pending.extend(records.map(|record| PendingRecord { record, from_journal: true }));
@@ -164,6 +175,14 @@ impl WriterThread {
             }
         }
         false
+    }
+
+    /// Completes the record of a call. What it changes of earlier ones goes before it: a call whose record is
+    /// stored has ended in the journal, and nobody would work it out again.
+    fn annotate(&mut self, call: &mut Call) {
+        for amendment in self.annotate.call(call) {
+            self.add(AnyRecord::Amendment(Box::new(amendment)));
+        }
     }
 
     fn add(&mut self, record: AnyRecord) {
