@@ -32,6 +32,15 @@ impl<X: Tracker> Engine<X> {
         {
             self.answer_last_heard(call, heard, sink);
         }
+        self.serve_ended(sink);
+    }
+
+    /// Collects the streams of calls that have ended.
+    #[inline]
+    fn serve_ended<S: Sink>(&mut self, sink: &mut S) {
+        if let Some(lost) = self.requests.lost.take() {
+            self.collect_streams(lost, Collected::SoFar, self.clock.now(), sink);
+        }
         if let Some(ended) = self.requests.ended.take() {
             self.end_call(ended, self.clock.now(), sink);
         }
@@ -44,12 +53,7 @@ impl<X: Tracker> Engine<X> {
         if let Some(update) = self.requests.update.take() {
             self.publish_update(update);
         }
-        if let Some(lost) = self.requests.lost.take() {
-            self.collect_streams(lost, Collected::SoFar, self.clock.now(), sink);
-        }
-        if let Some(ended) = self.requests.ended.take() {
-            self.end_call(ended, self.clock.now(), sink);
-        }
+        self.serve_ended(sink);
     }
 
     /// The streams of a call that this worker has, as they are now.

@@ -52,6 +52,12 @@ names! {
         PacketTimesDiffer = "packet_times_differ",
         /// The two directions lasted for different times.
         DurationsDiffer = "durations_differ",
+        /// The session was not refreshed in time, and no BYE was seen (RFC 4028): the call ended then.
+        SessionExpired = "session_expired",
+        /// A side put the other on hold.
+        Hold = "hold",
+        /// A side sent the other on to somebody else, or the call took the place of another.
+        Transfer = "transfer",
     }
 }
 

@@ -1,5 +1,7 @@
 //! Registrations: RFC 3261 section 10, one record per Call-ID and address of record.
 
+mod attempts;
+
 use hashbrown::HashTable;
 use ringtap_model::{Endpoint, Nanos, Registration, RegistrationState};
 use ringtap_wire::sip::{Header, Message, Method, StartLine};
@@ -12,11 +14,10 @@ use crate::table::slots::{Slots, Ticket};
 use crate::text::text;
 use crate::tracker::{EngineTracker, Tracker, Wants};
 use crate::trackers::callid::CallId;
+use attempts::{ANSWER_LIMIT, Attempts, Request};
 
 /// RFC 3261 section 10.2.1.1 leaves the default to the registrar; an hour is what nearly all take.
 const DEFAULT_EXPIRES: u32 = 3600;
-/// A REGISTER without an answer: timer F (RFC 3261 section 17.1.2.2) and a margin.
-const ANSWER_LIMIT: Nanos = Nanos::from_secs(40);
 /// A binding that is not refreshed ends after a week, whatever was granted: 136 years would pin its entry.
 const LONGEST_BINDING: Nanos = Nanos::from_secs(604_800);
 
@@ -40,6 +41,7 @@ struct Entry {
     asked: u32,
     expires: Option<Nanos>,
     requests: u32,
+    attempts: Attempts,
     /// Bytes that the table counts for it.
     memory: usize,
 }
@@ -108,7 +110,7 @@ impl Registrations {
     }
 
     fn register<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
-        let SipMessage { message, call_id, hop, .. } = *sip;
+        let SipMessage { message, call_id, cseq, hop, .. } = *sip;
         let Some(aor) = message.to().and_then(|to| match to.uri.user {
             Some(user) => text(&[user, b"@", to.uri.host].concat()),
             None => text(to.uri.host),
@@ -131,9 +133,19 @@ impl Registrations {
         };
         let entry = &mut self.entries[slot];
         entry.last = entry.last.max(hop.time);
+        let (cseq, time) = (cseq.map_or(0, |(number, _)| number), hop.time);
+        let transaction = self.hasher.of(message.top_branch());
         match message.start() {
-            StartLine::Request { .. } => entry.request(message),
-            StartLine::Response { code, .. } => entry.response(message, code, hop.time),
+            StartLine::Request { .. } => {
+                let credentials = [Header::Authorization, Header::ProxyAuthorization];
+                let has_credentials = credentials.iter().any(|header| message.header(*header).is_some());
+                entry.attempts.request(Request { cseq, transaction, has_credentials, time });
+                entry.request(message);
+            }
+            StartLine::Response { code, .. } => {
+                entry.attempts.answer(cseq, transaction, code, time);
+                entry.response(message, code, time);
+            }
         }
         self.update(slot);
     }
@@ -176,6 +188,7 @@ impl Registrations {
             asked: DEFAULT_EXPIRES,
             expires: None,
             requests: 0,
+            attempts: Attempts::default(),
             memory: 0,
         };
         let has_room = self.memory <= self.max_memory;
@@ -278,6 +291,7 @@ impl Entry {
         let first = self.first.micros().to_le_bytes();
         let (src, dst) = (self.src.ip.to_string(), self.dst.ip.to_string());
         let parts = [self.call_id.identity(), self.aor.as_bytes(), &first, src.as_bytes(), dst.as_bytes()];
+        let attempts = self.attempts.finish();
         Registration {
             id: hash::id("registration", parts),
             aor: self.aor.into(),
@@ -291,10 +305,10 @@ impl Entry {
             last: self.last,
             expires: self.expires,
             requests: self.requests,
-            attempts: None,
-            failed: None,
-            rrd_ms_mean: None,
-            rrd_ms_max: None,
+            attempts: Some(attempts.ended),
+            failed: Some(attempts.failed),
+            rrd_ms_mean: attempts.mean_ms,
+            rrd_ms_max: attempts.longest_ms,
         }
     }
 }
@@ -416,6 +430,24 @@ mod tests {
             answer("403 Forbidden", 2, &[]),
         ]);
         assert_eq!(refused.state, RegistrationState::Refused);
+    }
+
+    #[test]
+    fn attempts_are_counted_with_their_delays_and_mirrored_copies_are_none() {
+        let mut tap = Tap::new();
+        for cseq in [1, 1] {
+            tap.caller(u64::from(cseq), register(cseq, &[CONTACT]));
+        }
+        tap.callee(21, answer("401 Unauthorized", 1, &[]));
+        tap.caller(30, register(2, &[CONTACT, "Authorization: Digest username=\"alice\""]));
+        tap.callee(41, answer("200 OK", 2, &[]));
+        tap.caller(1000, register(3, &[CONTACT, "Authorization: Digest username=\"alice\""]));
+        tap.callee(1020, answer("200 OK", 3, &[]));
+        tap.caller(2000, register(4, &[CONTACT]));
+        tap.callee(2020, answer("403 Forbidden", 4, &[]));
+        let record = tap.close().registrations.remove(0);
+        assert_eq!((record.requests, record.attempts, record.failed), (5, Some(3), Some(1)));
+        assert_eq!((record.rrd_ms_mean, record.rrd_ms_max), (Some(30.0), Some(40.0)));
     }
 
     #[test]

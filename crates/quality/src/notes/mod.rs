@@ -4,6 +4,7 @@
 //! that may not see everything explains what was found, nothing is remarked.
 
 mod call;
+mod signalling;
 mod stream;
 mod thresholds;
 
@@ -12,6 +13,7 @@ use std::net::IpAddr;
 use ringtap_model::{Nanos, Stream};
 
 pub use call::of_call;
+pub use signalling::{Expiry, HoldFacts, Transfer, hold, session_expired, transfer};
 pub use stream::of_stream;
 pub use thresholds::{THRESHOLDS, Threshold};
 

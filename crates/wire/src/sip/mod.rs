@@ -23,6 +23,7 @@
 //! | `message` | the index: [`Message`] |
 //! | `start`, `method`, `header`, `error` | start lines, known names, why bytes are not a message |
 //! | `uri`, `nameaddr`, `via`, `params` | values of header fields |
+//! | `session_timer` | Session-Expires and Min-SE |
 //! | `body`, `length` | body parts, Content-Length |
 //! | `sniff`, `framing` | finding messages in datagrams and in streams |
 //! | `fields`, `text` | header lines and lexical rules, shared with SDP and HTTP |
@@ -38,6 +39,7 @@ mod message;
 mod method;
 mod nameaddr;
 mod params;
+mod session_timer;
 mod sniff;
 mod start;
 pub(crate) mod text;
@@ -53,6 +55,7 @@ pub use message::{HeaderField, Message};
 pub use method::Method;
 pub use nameaddr::NameAddr;
 pub use params::{Param, params};
+pub use session_timer::{Refresher, SessionExpires};
 pub use sniff::sniff;
 pub use start::StartLine;
 pub use text::unfolded;

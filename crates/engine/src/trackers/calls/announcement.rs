@@ -134,11 +134,11 @@ impl Hold {
 }
 
 /// Endpoints where one side wants its media, each with its codecs, out of the SDP of an offer or an answer.
-/// Notes in the call whether that side puts the other on hold.
+/// Notes in the call whether that side puts the other on hold. An offer is what a request has.
 pub(super) fn announced(
     call: &mut CallEntry,
     body: &[u8],
-    (side, time): (Side, Nanos),
+    (side, is_offer, time): (Side, bool, Nanos),
     codecs: &mut Codecs,
     cache: &mut TypeCache,
 ) -> Vec<(Endpoint, PayloadTypes)> {
@@ -205,7 +205,7 @@ pub(super) fn announced(
         hold.add(&medium, session);
         finish(medium, session, codecs, cache, &mut ends);
     }
-    call.held[side as usize] = hold.is_on();
+    call.set_held(side, hold.is_on(), is_offer, time);
     // A description that has sound as well only says that the side knows T.38.
     call.fax_by[side as usize] |= fax && !(secure || open);
     call.facts.restricted |= fax && !(secure || open);
@@ -310,10 +310,11 @@ mod tests {
         let hasher = Hasher::new(1);
         let (mut codecs, mut cache) = (Codecs::new(hasher.clone()), TypeCache::new(hasher));
         let body = format!("v=0\r\no=- 1 1 IN IP4 192.0.2.1\r\ns=-\r\n{}\r\n", lines.join("\r\n"));
-        let first = announced(&mut call, body.as_bytes(), (Side::Caller, at(5)), &mut codecs, &mut cache);
+        let first =
+            announced(&mut call, body.as_bytes(), (Side::Caller, true, at(5)), &mut codecs, &mut cache);
         // The second time from the cache.
         assert_eq!(
-            announced(&mut call, body.as_bytes(), (Side::Caller, at(5)), &mut codecs, &mut cache),
+            announced(&mut call, body.as_bytes(), (Side::Caller, true, at(5)), &mut codecs, &mut cache),
             first
         );
         let name = |(number, id): &(u8, _)| {

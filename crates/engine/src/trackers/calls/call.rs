@@ -2,22 +2,28 @@
 
 mod continued;
 mod facts;
+mod hold;
 mod keys;
 mod memory;
+mod record;
+mod session;
 
 use std::cell::OnceCell;
 
-use ringtap_model::{Call, CallState, Dtmf, Endpoint, Id, Nanos, Party, Protocol, Recorded, Transport};
+use ringtap_model::{CallState, Dtmf, Endpoint, Id, Nanos, Transport};
 use ringtap_quality::notes::MediaFacts;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
 use super::continuation::Continuation;
+use super::disconnect::Disconnect;
+use super::holds::{AskedTransfer, Holds};
 use super::message::CallMessage;
 use super::seen::SeenMessages;
+use super::session_timer::{NEVER, SessionTimer};
 use crate::address_text::AddressText;
 use crate::context::Hop;
 use crate::table::hash::{self, Hasher};
-use crate::text::{round, text};
+use crate::text::text;
 use crate::trackers::callid::CallId;
 use crate::update::{CallStatus, Side};
 
@@ -90,8 +96,12 @@ pub(crate) struct CallEntry {
     pub(crate) keyed: Option<Nanos>,
     /// Which sides put the other on hold by what they said last.
     pub(super) held: [bool; 2],
-    /// Its BYE was probably lost: when its last packet was seen.
+    /// It has ended without a BYE that was seen: with its last packet, or when its session ran out.
     pub(super) lost_since: Option<Nanos>,
+    /// When its session runs out (RFC 4028).
+    session_end: Nanos,
+    /// That is what ended it.
+    has_expired: bool,
     /// The linger timer runs.
     pub(crate) ending: bool,
 
@@ -125,6 +135,10 @@ struct Parties {
     /// Key that is pressed, as NOTIFYs tell of telephone-events.
     pressed: Option<u8>,
     id: OnceCell<Id>,
+    disconnect: Disconnect,
+    timer: SessionTimer,
+    holds: [Holds; 2],
+    transfer: Option<Box<AskedTransfer>>,
     /// What the last run had of it.
     continuation: Option<Box<Continuation>>,
 }
@@ -166,6 +180,8 @@ impl CallEntry {
             keyed: None,
             held: [false; 2],
             lost_since: None,
+            session_end: NEVER,
+            has_expired: false,
             ending: false,
             drops,
             source: 0,
@@ -185,7 +201,7 @@ impl CallEntry {
             return Handled { novelty, side: Side::Caller };
         }
         self.last = self.last.max(hop.time);
-        self.lost_since = None;
+        (self.lost_since, self.has_expired) = (None, false);
         self.messages += 1;
         if novelty == Novelty::Retransmission {
             self.retransmissions += 1;
@@ -194,6 +210,10 @@ impl CallEntry {
         }
         if self.messages == 1 || (self.invite.is_none() && is_invite(message)) {
             self.set_parties(received, hasher);
+        }
+        if hop.time > self.session_end {
+            // It goes on: its refresh was not seen here.
+            self.session_end = NEVER;
         }
         self.round_trip(received);
         let side = self.sender(received, hasher);
@@ -214,6 +234,7 @@ impl CallEntry {
                 if let Some(cseq) = cseq {
                     self.response(message, cseq, code, reason, hop.time);
                 }
+                self.answered_within(received, code, side.other());
             }
         }
         Handled { novelty, side }
@@ -312,14 +333,33 @@ impl CallEntry {
                 self.cancel.get_or_insert(hop.time);
             }
             Method::Bye => {
-                if self.bye.is_none() {
+                let is_first = self.bye.is_none();
+                if is_first {
                     self.bye = Some(hop.time);
                     self.bye_by = Some(side);
                 }
+                if self.bye_by == Some(side) {
+                    self.parties.disconnect.request(received, is_first);
+                }
                 self.add_diverted(message.values(Header::Also));
             }
-            Method::Refer => self.add_diverted(message.values(Header::ReferTo)),
+            Method::Refer => {
+                self.add_diverted(message.values(Header::ReferTo));
+                self.add_refer(received, side);
+            }
             Method::Info | Method::Notify => self.add_keys(message, method, hop.time),
+            _ => {}
+        }
+    }
+
+    /// The answer to a request of `requester` that may concern the answered call as a whole.
+    fn answered_within(&mut self, received: &CallMessage<'_>, code: u16, requester: Side) {
+        match received.cseq {
+            Some((_, Method::Invite | Method::Update)) if self.answer.is_some() => {
+                self.refresh(received.message, code, requester, received.hop.time);
+            }
+            Some((_, Method::Bye)) => self.parties.disconnect.answer(received, code),
+            Some((_, Method::Refer)) => self.answer_refer(received, code),
             _ => {}
         }
     }
@@ -329,6 +369,7 @@ impl CallEntry {
         let message = received.message;
         let number = received.cseq.map_or(0, |(number, _)| number);
         if self.invite.is_none() {
+            self.add_replaces(received);
             self.invite = Some(received.hop.time);
             self.forget_id();
             self.attempt = number;
@@ -477,104 +518,7 @@ impl CallEntry {
     pub(crate) fn rtt(&self) -> Option<Nanos> {
         self.rtt
     }
-
-    /// The record as it would be now, still without its streams.
-    pub(crate) fn record(&self, timed_out: bool, drops: u64) -> Call {
-        self.record_of(Parties::clone(&self.parties), timed_out, drops)
-    }
-
-    /// The record of a call that has ended, still without its streams.
-    pub(crate) fn into_record(mut self, timed_out: bool, drops: u64) -> Call {
-        self.id();
-        let parties = std::mem::take(&mut *self.parties);
-        self.record_of(parties, timed_out, drops)
-    }
-
-    fn record_of(&self, parties: Parties, timed_out: bool, drops: u64) -> Call {
-        let state = self.state(timed_out);
-        let end = match state {
-            CallState::Completed => self.bye,
-            CallState::Cancelled => self.cancel.or(self.bye),
-            CallState::Failed | CallState::Redirected => self.failure,
-            CallState::Timeout => self.lost_since,
-            _ => None,
-        };
-        let released_by = match state {
-            CallState::Completed => self.bye_by.map(Side::party),
-            CallState::Cancelled if self.cancel.is_some() => Some(Party::Caller),
-            CallState::Cancelled => self.bye_by.map(Side::party),
-            CallState::Timeout => Some(Party::Network),
-            _ => None,
-        };
-        let span = |from: Option<Nanos>, to: Option<Nanos>| {
-            let is_known = from?.since(to?) < CLOCK_BACK;
-            is_known.then_some(round(to?.since(from?).millis_f64()))
-        };
-        let owned = |text: Option<Box<str>>| text.map(String::from);
-        let [caller_agent, callee_agent] = parties.agents;
-        let mut call = Call {
-            id: parties.id.get().copied().unwrap_or_else(|| self.id()),
-            call_id: self.call_id.text(),
-            protocol: Protocol::Sip,
-            transport: self.transport,
-            src: self.src,
-            dst: self.dst,
-            from_user: owned(parties.from_user),
-            from_host: owned(parties.from_host),
-            from_display: owned(parties.from_display),
-            to_user: owned(parties.to_user),
-            to_host: owned(parties.to_host),
-            ruri_user: owned(parties.ruri_user),
-            ruri_host: owned(parties.ruri_host),
-            asserted_identity: owned(parties.asserted),
-            diverted_to: parties.diverted,
-            conversation: None,
-            joins: Vec::new(),
-            links: Vec::new(),
-            trunk_from: None,
-            trunk_to: None,
-            attestation: None,
-            identity_status: None,
-            origination_id: None,
-            state,
-            final_code: self.final_code,
-            final_reason: owned(parties.final_reason),
-            cause: self.cause,
-            released_by,
-            invite: self.invite,
-            trying: self.trying,
-            ringing: self.ringing,
-            answer: self.answer,
-            end,
-            pdd_ms: span(self.invite, self.ringing.or(self.answer)),
-            duration_ms: span(self.answer, end),
-            sdd_ms: None,
-            messages: self.messages,
-            retransmissions: self.retransmissions,
-            user_agent_caller: owned(caller_agent),
-            user_agent_callee: owned(callee_agent),
-            streams: Vec::new(),
-            mos: None,
-            mos_worst_interval: None,
-            dtmf: parties.digits,
-            capture_drops: drops.saturating_sub(self.drops),
-            recorded: Recorded::None,
-            recorded_packets: None,
-            recorded_missing: None,
-            recorded_empty: None,
-            unmonitored_ms: None,
-            notes: Vec::new(),
-        };
-        if let Some(continuation) = parties.continuation {
-            continuation.complete(&mut call);
-        }
-        call
-    }
 }
-
-/// Frames of several queues are a little out of order; by more than this, the clock was set back, and nobody
-/// knows what passed.
-const CLOCK_BACK: Nanos = Nanos::from_secs(10);
 
 fn is_invite(message: &Message<'_>) -> bool {
     matches!(message.start(), StartLine::Request { method: Method::Invite, .. })

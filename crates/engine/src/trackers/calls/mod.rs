@@ -3,10 +3,13 @@
 mod announcement;
 mod call;
 mod continuation;
+mod disconnect;
 mod eviction;
+mod holds;
 mod message;
 mod rank;
 mod seen;
+mod session_timer;
 mod strays;
 #[cfg(test)]
 mod tests;

@@ -63,7 +63,9 @@ impl Tracker for CallTracker {
         let body = message.sdp().filter(|_| novelty == Novelty::New);
         let ends = body.map_or_else(Vec::new, |body| {
             cx.streams.prefetch_call_index(name);
-            let ends = announced(call, body, (side, hop.time), &mut cx.streams.codecs, types);
+            let is_offer = message.code().is_none();
+            let by = (side, is_offer, hop.time);
+            let ends = announced(call, body, by, &mut cx.streams.codecs, types);
             ends.iter().for_each(|(end, _)| cx.streams.prefetch_endpoint_index(*end));
             cx.streams.prefetch_call_replica(name);
             ends
@@ -77,7 +79,7 @@ impl Tracker for CallTracker {
             let status = call.status();
             cx.requests.update = Some(MediaUpdate { order: cx.order, call: name, status, side, ends });
         }
-        let due = call.last + first_limit(config, call);
+        let due = first_due(config, call);
         calls.set_due(slot, due);
         calls.update(slot, self.workers);
         let (is_retransmission, is_mirrored) =
@@ -190,25 +192,31 @@ impl CallTracker {
     }
 
     fn end_if_due<S: Sink>(&mut self, ticket: Ticket, heard: Nanos, cx: &mut Context<'_, S>) {
-        let Some(call) = self.calls.get(ticket.slot) else { return };
+        let (now, silence_limit) = (cx.now, self.config.silence_limit);
+        let (_, Some(call)) = self.calls.with_hasher(ticket.slot) else { return };
         let (over, limit) = (call.is_over(), limit(&self.config, call, heard));
         let last = call.last.max(heard);
         let deadline = if over { call.last + limit } else { last + limit };
-        let silence = last + self.config.silence_limit;
-        if deadline <= cx.now {
+        if deadline <= now {
             cx.requests.ended = self.end(ticket.slot, !over, cx.drops);
-        } else if over || heard == Nanos::ZERO || !call.may_end_in_silence() {
-            cx.arm(deadline, ticket);
-        } else if silence > cx.now {
-            self.set_lost(ticket.slot, None, cx);
-            cx.arm(silence.min(deadline), ticket);
-        } else {
-            self.set_lost(ticket.slot, Some(last), cx);
-            cx.arm((cx.now + self.config.silence_limit).min(deadline), ticket);
+            return;
         }
+        if over || !call.is_answered() {
+            cx.arm(deadline, ticket);
+            return;
+        }
+        let lost = call.ended_unseen(heard, now, silence_limit);
+        let falls_silent = heard > Nanos::ZERO && call.may_end_in_silence();
+        let next = match lost {
+            Some(_) => now + silence_limit,
+            None if falls_silent => call.session_deadline().min(last + silence_limit),
+            None => call.session_deadline(),
+        };
+        cx.arm(next.min(deadline), ticket);
+        self.set_lost(ticket.slot, lost, cx);
     }
 
-    /// Notes that the BYE of a call was probably lost, whose last packet was seen then; or that it was not.
+    /// Notes that a call ended then without a BYE that was seen; or that it did not.
     #[cold]
     fn set_lost<S: Sink>(&mut self, slot: u32, since: Option<Nanos>, cx: &mut Context<'_, S>) {
         let name = CallRef::new(self.worker, self.calls.ticket(slot));
@@ -217,15 +225,16 @@ impl CallTracker {
         if before == since {
             return;
         }
-        let (status, side) = (call.status(), Side::Caller);
+        let (status, side, ends) = (call.status(), Side::Caller, Vec::new());
+        let is_announced = call.announced;
         cx.requests.update =
-            Some(MediaUpdate { order: cx.order, call: name, status, side, ends: Vec::new() });
+            is_announced.then_some(MediaUpdate { order: cx.order, call: name, status, side, ends });
         if S::LOST && since.is_some() {
             let (record, rtt) = (call.record(false, cx.drops), call.rtt());
             cx.requests.lost = Some(Box::new(EndedCall {
                 record,
                 rtt,
-                media: Some(name),
+                media: is_announced.then_some(name),
                 silent_since: None,
                 facts: call.media_facts(),
             }));
@@ -322,7 +331,7 @@ impl CallTracker {
         self.calls.update(slot, self.workers);
         let ticket = self.calls.ticket(slot);
         let entry = self.calls.get(slot)?;
-        let (due, status) = (entry.last + first_limit(&self.config, entry), entry.status());
+        let (due, status) = (first_due(&self.config, entry), entry.status());
         let name = CallRef::new(self.worker, ticket);
         Progress::NONE.report(entry, CallNumber(name), cx);
         self.calls.set_due(slot, due);
@@ -358,6 +367,12 @@ fn limit(config: &Config, call: &CallEntry, heard: Nanos) -> Nanos {
 fn first_limit(config: &Config, call: &CallEntry) -> Nanos {
     let limit = limit(config, call, Nanos::ZERO);
     if call.may_end_in_silence() { limit.min(config.silence_limit) } else { limit }
+}
+
+/// When somebody has to look at a call that had a message, if there is no other before.
+fn first_due(config: &Config, call: &CallEntry) -> Nanos {
+    let due = call.last + first_limit(config, call);
+    if call.is_over() { due } else { due.min(call.session_deadline()) }
 }
 
 /// A call of the last run that shows neither message nor media for this long has ended between the runs.

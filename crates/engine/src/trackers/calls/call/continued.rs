@@ -37,6 +37,7 @@ impl CallEntry {
             id: OnceCell::from(record.id),
             continuation: Some(Box::new(Continuation::of(record, messages, call.until, now))),
             agents: agents.clone(),
+            ..Parties::default()
         };
         let types = call.legs.iter().map(|leg| leg.codecs.len()).max().unwrap_or_default();
         Self {

@@ -42,8 +42,9 @@ impl CallEntry {
         let replicas = workers * replica_bytes(usize::from(self.announced_ends), types);
         let seen = self.seen.heap_bytes();
         let continuation = parties.continuation.as_ref().map_or(0, |before| before.heap_bytes());
+        let transfer = parties.transfer.as_ref().map_or(0, |asked| asked.heap_bytes());
         let parties = size_of::<Parties>() + 2 * ALLOCATION_BYTES;
-        let entry = parties + PLACE_BYTES + self.call_id.heap_bytes() + continuation;
+        let entry = parties + PLACE_BYTES + self.call_id.heap_bytes() + continuation + transfer;
         entry + texts.into_iter().map(text).sum::<usize>() + diverted + digits + seen + replicas
     }
 }
