@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::bail;
 use ringtap_engine::{Sink, SipSeen, StreamEnd};
 use ringtap_model::filter::Pattern;
-use ringtap_model::{Call, Filter, Id, Message, Nanos, Registration};
+use ringtap_model::{Call, Filter, Id, Message, Nanos, Registration, Stream};
 use ringtap_report::calls::party;
 use ringtap_report::text::{counted, cut, shown};
 use ringtap_report::time;
@@ -93,6 +93,13 @@ pub struct FoundCall {
     pub call: Call,
     /// Its media streams.
     pub streams: Vec<StreamEnd>,
+}
+
+impl FoundCall {
+    /// The records of its streams.
+    pub fn records(&self) -> Vec<Stream> {
+        self.streams.iter().map(|stream| stream.record.clone()).collect()
+    }
 }
 
 /// A sink that searches for a call by Call-ID, by a prefix of it, or by the id of its record.

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use ringtap_model::{Call, Dtmf, Nanos, Stream};
 use ringtap_report::ladder::{self, Band, Page};
 use ringtap_report::svg::{Picture, draw};
-use ringtap_report::time;
-use ringtap_report::{detail, json, streams};
+use ringtap_report::{detail, json, sentence, streams, time};
 use serde_json::{Value, json};
 
 use crate::find::{SelectedCalls, TimeRange};
@@ -16,7 +15,8 @@ use crate::steps::Steps;
 /// Columns of text written to a file.
 const WIDTH: usize = 120;
 
-/// Writes one JSON object: `call` and `streams` as in the records, `messages` in order of time, and `kept`.
+/// Writes one JSON object: `sentence`; `call` and `streams` as in the records; `messages` in order of time;
+/// and `kept`.
 pub fn json(
     out: &mut dyn Write,
     call: Option<&Call>,
@@ -25,8 +25,15 @@ pub fn json(
     kept: Value,
 ) -> io::Result<()> {
     let messages = &replay.messages;
-    let export =
-        json!({ "type": "export", "call": call, "streams": streams, "messages": messages, "kept": kept });
+    let sentence = call.map(|call| sentence::of_call(call, streams));
+    let export = json!({
+        "type": "export",
+        "sentence": sentence,
+        "call": call,
+        "streams": streams,
+        "messages": messages,
+        "kept": kept,
+    });
     json::line(out, &export)
 }
 
@@ -34,7 +41,7 @@ pub fn json(
 pub fn text(out: &mut dyn Write, selected: &SelectedCalls, replay: &Replay) -> io::Result<()> {
     let page = Page { width: WIDTH, colour: false, ascii: false };
     for (found, range) in &selected.0 {
-        detail::write(out, &found.call, WIDTH, false)?;
+        detail::write(out, &found.call, &found.records(), WIDTH, false)?;
         writeln!(out)?;
         let rows = ladder::rows(&replay.steps.within(*range), &replay.bands(), &notes(&found.call.dtmf));
         ladder::draw(out, &rows, page)?;

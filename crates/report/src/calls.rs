@@ -121,6 +121,8 @@ pub struct Row {
     notes: Box<[NoteCode]>,
     call_id: Box<str>,
     stream: Option<Worst>,
+    /// What happened, in words, where it is shown.
+    said: Option<Box<str>>,
 }
 
 /// What a line shows of the worst stream.
@@ -152,13 +154,19 @@ impl Row {
                 loss: loss_pct(stream),
                 jitter: stream.jitter_ms_max,
             }),
+            said: None,
         }
     }
 
-    /// A call in progress, which has lasted from its answer until now.
-    pub fn in_progress<'a>(call: &Call, streams: impl Iterator<Item = &'a Stream>, now: Nanos) -> Self {
+    /// The same with what happened below it, in words.
+    pub fn with_words(self, words: String) -> Self {
+        Self { said: Some(words.into()), ..self }
+    }
+
+    /// The same of a call in progress, which has lasted from its answer until now.
+    pub fn in_progress(self, answer: Option<Nanos>, now: Nanos) -> Self {
         let since = |answer: Nanos| now.since(answer).millis_f64();
-        Self { duration: call.duration_ms.or(call.answer.map(since)), ..Self::new(call, streams) }
+        Self { duration: self.duration.or(answer.map(since)), ..self }
     }
 
     /// One cell for each column. The date is omitted if the heading shows it.
@@ -273,7 +281,8 @@ pub fn write(
     if !noted {
         columns.remove(NOTE);
     }
-    table::write(out, &columns, cells, width, colour)
+    let below = |number: usize| rows.get(number).and_then(|row| row.said.as_deref());
+    table::write_told(out, &columns, cells, below, width, colour)
 }
 
 #[cfg(test)]
@@ -299,7 +308,8 @@ mod tests {
     fn a_call_in_progress_has_lasted_until_now() {
         let answered = samples::START + Nanos::from_secs(5);
         let active = Call { answer: Some(answered), duration_ms: None, ..samples::call() };
-        let row = |call: &Call| Row::in_progress(call, std::iter::empty(), answered + Nanos::from_secs(7));
+        let now = answered + Nanos::from_secs(7);
+        let row = |call: &Call| Row::new(call, std::iter::empty()).in_progress(call.answer, now);
         assert_eq!(row(&active).duration, Some(7_000.0));
         assert_eq!(row(&Call { answer: None, ..active }).duration, None);
         assert_eq!(row(&Call { duration_ms: Some(3.0), ..samples::call() }).duration, Some(3.0));
@@ -347,6 +357,21 @@ mod tests {
         assert_eq!(order(Sort::Mos, None), "cab");
         assert_eq!(order(Sort::Pdd, Some(1)), "a");
         assert_eq!(order(Sort::Loss, Some(9)), "abc");
+    }
+
+    #[test]
+    fn what_happened_is_told_below_a_row() {
+        let call = samples::hostile_call();
+        let row = |call: &Call, words: &str| Row::new(call, std::iter::empty()).with_words(words.to_owned());
+        let busy = "Failed after 1.5 s with 486 Busy\u{1b}[31m.";
+        let long = "Answered after 4.0 s, 1:02 long, the callee hung up. ".repeat(3);
+        let rows = vec![row(&call, busy), row(&samples::call(), long.trim_end())];
+        let mut out = Vec::new();
+        write(&mut out, rows, Order::default(), 80, false).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.contains("\n    Failed after 1.5 s with 486 Busy\\x1b[31m."), "{text}");
+        assert!(text.contains("\n    Answered after 4.0 s, 1:02 long, the callee hung up."), "{text}");
+        assert!(text.lines().all(|line| text::width(line) <= 80), "{text}");
     }
 
     #[test]

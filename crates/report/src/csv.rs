@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Field, FieldType, Interval, Message, Note, Record, Registration, Stream, Value};
+use ringtap_model::{Call, Dtmf, Field, FieldType, Interval, Message, Record, Registration, Stream, Value};
 use serde_json::Number;
 
 use crate::text;
@@ -56,8 +56,9 @@ fn is_list_of<Part: Record>(kind: FieldType) -> bool {
 
 fn cells<R: Record>(record: &R) -> impl Iterator<Item = String> {
     columns::<R>().map(|field| match (field.value)(record) {
-        Value::Parts(notes) if is_list_of::<Note>(field.kind) => {
-            (0..notes.count()).map(|note| cell(notes.value(note, 0))).collect::<Vec<_>>().join(" ")
+        // Digits are one number, other lists words.
+        Value::Parts(parts) if !is_list_of::<Dtmf>(field.kind) => {
+            (0..parts.count()).map(|part| cell(parts.value(part, 0))).collect::<Vec<_>>().join(" ")
         }
         value => cell(value),
     })
@@ -191,7 +192,8 @@ mod tests {
         let mut reader = csv::Reader::from_reader(text.as_bytes());
         assert_eq!(reader.headers().unwrap().len(), RecordKind::Calls.columns().len());
         let row = reader.records().next().unwrap().unwrap();
-        assert_eq!(&row[17], "Busy\\tHere\\r\\n\\x1b[31m");
+        let reason = RecordKind::Calls.columns().iter().position(|name| *name == "final_reason").unwrap();
+        assert_eq!(&row[reason], "Busy\\tHere\\r\\n\\x1b[31m");
     }
 
     #[test]

@@ -2,17 +2,25 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Nanos, Note, Party};
+use ringtap_model::{Call, Nanos, Note, Party, Stream};
 
 use crate::calls::{arrow, figure};
 use crate::fields::Layout;
 use crate::style::Style;
-use crate::text::{counted, shown};
-use crate::time;
+use crate::text::{counted, shown, wrap};
+use crate::{sentence, time};
 
-/// Writes the call's own fields, one line each, unknown ones left out.
-pub fn write(out: &mut dyn Write, call: &Call, width: usize, colour: bool) -> io::Result<()> {
+/// Writes what happened, in words, then the call's own fields, one line each, unknown ones left out.
+pub fn write(
+    out: &mut dyn Write,
+    call: &Call,
+    streams: &[Stream],
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
     writeln!(out, "{}", Style::Bold.paint(&format!("Call {}", shown(&call.call_id)), colour))?;
+    let said = sentence::of_call(call, streams);
+    wrap(&shown(&said), width.max(20)).iter().try_for_each(|line| writeln!(out, "{line}"))?;
     let layout = Layout::under_heading(width);
     lines(call).iter().try_for_each(|(name, value)| layout.line(out, name, value, Style::Plain))
 }
@@ -136,7 +144,7 @@ mod tests {
 
     fn written(call: &Call) -> String {
         let mut out = Vec::new();
-        write(&mut out, call, 80, false).unwrap();
+        write(&mut out, call, &[samples::stream()], 80, false).unwrap();
         String::from_utf8(out).unwrap()
     }
 

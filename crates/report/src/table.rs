@@ -10,6 +10,8 @@ use crate::time;
 
 /// Between two columns.
 const GAP: usize = 2;
+/// Before text below a row.
+const INDENT: usize = 4;
 
 /// Layout of a column when the table is wider than the terminal.
 #[derive(Clone, Copy, Debug)]
@@ -81,6 +83,19 @@ pub fn write(
     room: usize,
     colour: bool,
 ) -> io::Result<()> {
+    write_told(out, columns, rows, |_| None, room, colour)
+}
+
+/// Writes a table with text below some rows, wrapped to the room: `below` has that of a row by its number
+/// from 0.
+pub fn write_told<'a>(
+    out: &mut dyn Write,
+    columns: &[Column],
+    rows: impl Iterator<Item = Vec<Cell>> + Clone,
+    below: impl Fn(usize) -> Option<&'a str>,
+    room: usize,
+    colour: bool,
+) -> io::Result<()> {
     let heading = |column: &Column| Cell { text: column.title.to_string(), style: Style::Bold };
     let headings: Vec<Cell> = columns.iter().map(heading).collect();
     let mut natural = vec![0; columns.len()];
@@ -90,7 +105,16 @@ pub fn write(
         }
     }
     let widths = widths(columns, natural, room);
-    std::iter::once(headings).chain(rows).try_for_each(|row| line(out, columns, &row, &widths, colour))
+    line(out, columns, &headings, &widths, colour)?;
+    for (number, row) in rows.enumerate() {
+        line(out, columns, &row, &widths, colour)?;
+        let told =
+            below(number).map(|told| text::wrap(&text::shown(told), room.saturating_sub(INDENT).max(20)));
+        for told in told.into_iter().flatten() {
+            writeln!(out, "{:INDENT$}{}", "", Style::Dim.paint(&told, colour))?;
+        }
+    }
+    Ok(())
 }
 
 fn line(

@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ringtap_report::calls::{Order, Sort};
 
 use crate::exit::Misuse;
-use crate::page::Format;
+use crate::page::{Format, Shown};
 
 /// The options of commands that print a table of calls.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -17,6 +17,9 @@ pub(crate) struct OrderArgs {
     /// Show the first N calls of the table alone
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     top: Option<u64>,
+    /// Say below each call of the table what happened to it, in words
+    #[arg(long)]
+    sentences: bool,
 }
 
 fn sorts() -> impl TypedValueParser<Value = Sort> {
@@ -26,12 +29,15 @@ fn sorts() -> impl TypedValueParser<Value = Sort> {
 }
 
 impl OrderArgs {
-    /// The order of a table; other formats have none.
-    pub(crate) fn of(self, format: Format) -> Result<Order, Misuse> {
-        if format != Format::Table && (self.sort.is_some() || self.top.is_some()) {
-            return Err(Misuse("`--sort` and `--top` order the table alone: leave out `--format`".into()));
+    /// What a table shows; other formats have none of it.
+    pub(crate) fn of(self, format: Format) -> Result<Shown, Misuse> {
+        if format != Format::Table && (self.sort.is_some() || self.top.is_some() || self.sentences) {
+            return Err(Misuse(
+                "`--sort`, `--top` and `--sentences` are for the table alone: leave out `--format`".into(),
+            ));
         }
         let top = self.top.map(|top| usize::try_from(top).unwrap_or(usize::MAX));
-        Ok(Order { sort: self.sort.unwrap_or_default(), top })
+        let order = Order { sort: self.sort.unwrap_or_default(), top };
+        Ok(Shown { order, sentences: self.sentences })
     }
 }

@@ -8,7 +8,7 @@ use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::style::Style;
 use ringtap_report::summary::Summary;
-use ringtap_report::{calls, json, messages, registrations, streams};
+use ringtap_report::{calls, json, messages, registrations, sentence, streams};
 
 use crate::input::Pass;
 use crate::screen::Screen;
@@ -53,9 +53,25 @@ impl From<CsvRecords> for RecordKind {
     }
 }
 
+/// What a table of calls shows.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Shown {
+    pub(crate) order: Order,
+    /// Below each call, what happened to it, in words.
+    pub(crate) sentences: bool,
+}
+
+impl Shown {
+    /// The line of a call.
+    pub(crate) fn row(self, call: &Call, streams: &[Stream]) -> calls::Row {
+        let row = calls::Row::new(call, streams.iter());
+        if self.sentences { row.with_words(sentence::of_call(call, streams)) } else { row }
+    }
+}
+
 /// An output in one of the formats.
 pub(crate) enum Page<'a> {
-    Table { screen: &'a mut Screen, order: Order, rows: Rows },
+    Table { screen: &'a mut Screen, shown: Shown, rows: Rows },
     Jsonl(&'a mut dyn Write, json::Lines),
     Csv(&'a mut dyn Write, Csv),
 }
@@ -73,12 +89,12 @@ impl<'a> Page<'a> {
     /// Begins the output; `kind` is that of a CSV.
     pub(crate) fn begin(
         format: Format,
-        order: Order,
+        shown: Shown,
         kind: RecordKind,
         screen: &'a mut Screen,
     ) -> io::Result<Self> {
         Ok(match format {
-            Format::Table => Self::Table { screen, order, rows: Rows::default() },
+            Format::Table => Self::Table { screen, shown, rows: Rows::default() },
             Format::Jsonl => Self::Jsonl(&mut *screen.out, json::Lines::default()),
             Format::Csv => {
                 let csv = Csv::begin(&mut *screen.out, kind)?;
@@ -90,8 +106,8 @@ impl<'a> Page<'a> {
     /// Prints a call and its streams.
     pub(crate) fn call(&mut self, call: &Call, streams: &[Stream]) -> io::Result<()> {
         match self {
-            Self::Table { rows, .. } => {
-                rows.calls.push(calls::Row::new(call, streams.iter()));
+            Self::Table { rows, shown, .. } => {
+                rows.calls.push(shown.row(call, streams));
                 return Ok(());
             }
             Self::Jsonl(out, lines) => lines.write(*out, call)?,
@@ -140,18 +156,19 @@ impl<'a> Page<'a> {
     /// Ends the output: for people, prints the tables and the summary, which comes first where a pager shows
     /// them.
     pub(crate) fn end(self, summary: &Summary, pass: &Pass, stored: Option<String>) -> io::Result<()> {
-        let Self::Table { screen, order, rows } = self else { return Ok(()) };
-        let long = screen.is_long(rows.lines(order) + SUMMARY);
+        let Self::Table { screen, shown, rows } = self else { return Ok(()) };
+        let sorted = shown.order;
+        let long = screen.is_long(rows.lines(sorted) + SUMMARY);
         let Screen { out, width, colour, .. } = screen;
         let below = match long {
             true => Some(rows),
-            false => rows.write(out, order, *width, *colour).map(|()| None)?,
+            false => rows.write(out, sorted, *width, *colour).map(|()| None)?,
         };
         let input = pass.figures(stored);
         summary.write(out, &input, *width, *colour)?;
         if let Some(rows) = below {
             writeln!(out)?;
-            rows.write(out, order, *width, *colour)?;
+            rows.write(out, sorted, *width, *colour)?;
         }
         Ok(())
     }

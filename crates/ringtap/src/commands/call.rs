@@ -120,7 +120,7 @@ impl CallArgs {
             if index > 0 {
                 writeln!(out)?;
             }
-            detail::write(out, &found.call, *width, *colour)?;
+            detail::write(out, &found.call, &found.records(), *width, *colour)?;
             writeln!(out)?;
             ladder::draw(out, &steps.within(*range), page)?;
             for remark in steps.remarks(*range) {

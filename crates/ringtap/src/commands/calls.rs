@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::filter::FilterArgs;
 use crate::limit::LimitArgs;
 use crate::order::OrderArgs;
-use crate::page::Format;
+use crate::page::{Format, Shown};
 use crate::screen::Screen;
 use crate::store_args::StoreArgs;
 
@@ -59,25 +59,25 @@ Examples:
 impl Calls {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let order = self.order.of(self.format)?;
+        let shown = self.order.of(self.format)?;
         if self.live {
-            return self.show_live(order, screen);
+            return self.show_live(shown, screen);
         }
         let reader = self.store.open()?;
         let found = reader.calls(&self.limit.query(self.filter.filter()))?;
         if self.format == Format::Table {
             screen.page();
         }
-        let shown = counted(found.records.len() as u64, "call");
-        let line = format!("{shown} found; {} searched", counted(found.days as u64, "day"));
+        let count = counted(found.records.len() as u64, "call");
+        let line = format!("{count} found; {} searched", counted(found.days as u64, "day"));
         let rows = |rows: &mut Vec<calls::Row>| {
-            let row = |call: &Call, streams: &[Stream]| rows.push(calls::Row::new(call, streams.iter()));
+            let row = |call: &Call, streams: &[Stream]| rows.push(shown.row(call, streams));
             Ok(reader.with_streams(&found.records, row)?)
         };
-        self.print(found.records.iter(), rows, (&line, order), screen)?;
+        self.print(found.records.iter(), rows, (&line, shown.order), screen)?;
         if found.cut && self.limit.tells_of_more() {
             screen.remark(format!(
-                "more calls match than the {shown} shown: raise `--limit` or narrow the filters"
+                "more calls match than the {count} shown: raise `--limit` or narrow the filters"
             ));
         }
         if found.days == 0 {
@@ -86,7 +86,7 @@ impl Calls {
         Ok(Exit::Done)
     }
 
-    fn show_live(&self, order: Order, screen: &mut Screen) -> anyhow::Result<Exit> {
+    fn show_live(&self, shown: Shown, screen: &mut Screen) -> anyhow::Result<Exit> {
         let list = calls_in_progress(&self.at.control, MOST_CALLS)?;
         let (listed, filter) = (list.calls.len(), self.filter.filter());
         let selected = list.calls.into_iter().filter(|(call, streams)| filter.selects_call(call, streams));
@@ -98,12 +98,13 @@ impl Calls {
         let line = format!("{found} found; {} in progress", counted(list.total as u64, "call"));
         let rows = |rows: &mut Vec<calls::Row>| {
             let now = time::now();
-            let row =
-                |(call, streams): &(Call, Vec<Stream>)| calls::Row::in_progress(call, streams.iter(), now);
+            let row = |(call, streams): &(Call, Vec<Stream>)| {
+                shown.row(call, streams).in_progress(call.answer, now)
+            };
             rows.extend(calls.iter().map(row));
             Ok(())
         };
-        self.print(calls.iter().map(|(call, _)| call), rows, (&line, order), screen)?;
+        self.print(calls.iter().map(|(call, _)| call), rows, (&line, shown.order), screen)?;
         if listed < list.total {
             screen.remark(format!("only the latest {} were searched", counted(listed as u64, "call")));
         }

@@ -13,7 +13,6 @@ use ringtap_live::calls::{Limits, View};
 use ringtap_live::feed::{self, ANY, Feed, FeedStatus, Files, Taps};
 use ringtap_live::watch::{self, Shared};
 use ringtap_model::{Call, CallState, Id, Message, Nanos, Registration, Stream};
-use ringtap_report::calls::Order;
 use ringtap_report::csv::RecordKind;
 use ringtap_report::text::grouped;
 use ringtap_tui::terminal;
@@ -23,7 +22,7 @@ use crate::engine_config::engine_config;
 use crate::exit::{Exit, Misuse};
 use crate::input::{Input, Unpacking};
 use crate::interrupt;
-use crate::page::{Format, Page};
+use crate::page::{Format, Page, Shown};
 use crate::screen::Screen;
 
 /// Watch calls in the terminal as they happen: list, ladder, messages, streams
@@ -184,7 +183,7 @@ impl Live {
             screen.remark(format!("capturing on {source}; Ctrl-C ends it"));
         }
         let page =
-            Page::begin(Format::Jsonl, Order::default(), RecordKind::default(), screen).context(WRITING)?;
+            Page::begin(Format::Jsonl, Shown::default(), RecordKind::default(), screen).context(WRITING)?;
         let mut records = Records { page, calls_only: self.calls_only, lost: BTreeMap::new(), failed: None };
         let mut looked = begin;
         let exit = loop {

@@ -88,7 +88,7 @@ impl ReportArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         self.refuse()?;
-        let order = self.order.of(Format::Table)?;
+        let order = self.order.of(Format::Table)?.order;
         let mask = self.anonymise.mask()?;
         let mut target = Target::create(&self.html)?;
         let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());

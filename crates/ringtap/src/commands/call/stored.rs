@@ -67,7 +67,7 @@ impl CallArgs {
         let found = spool.map(|spool| self.replay(call, &records, spool)).transpose()?;
         let page = self.page(screen);
         let Screen { out, width, colour, .. } = screen;
-        detail::write(out, call, *width, *colour).context(WRITING)?;
+        detail::write(out, call, &records, *width, *colour).context(WRITING)?;
         writeln!(out).context(WRITING)?;
         let mut exit = Exit::Done;
         match &found {

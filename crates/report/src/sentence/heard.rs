@@ -1,0 +1,189 @@
+//! How each side of a call was heard.
+
+use ringtap_model::{Call, Direction, Note, NoteCode, Stream};
+
+use crate::calls::{figure, loss_pct, percent, worst};
+use crate::time;
+
+/// A sentence for each direction of which something is known.
+pub(super) fn both_sides(call: &Call, streams: &[Stream]) -> Vec<String> {
+    [Direction::CallerToCallee, Direction::CalleeToCaller]
+        .into_iter()
+        .filter_map(|direction| Side::new(call, streams, direction).sentence())
+        .collect()
+}
+
+/// One side of a call, who speaks in one direction.
+struct Side<'a> {
+    who: &'static str,
+    stream: Option<&'a Stream>,
+    notes: Vec<&'a Note>,
+}
+
+impl<'a> Side<'a> {
+    fn new(call: &'a Call, streams: &'a [Stream], direction: Direction) -> Self {
+        let who = match direction {
+            Direction::CallerToCallee => "caller",
+            Direction::CalleeToCaller => "callee",
+        };
+        let stream = worst(streams.iter().filter(|stream| stream.direction == Some(direction)));
+        let notes = call.notes.iter().filter(|note| note.direction == Some(direction)).collect();
+        Self { who, stream, notes }
+    }
+
+    fn note(&self, code: NoteCode) -> Option<&'a Note> {
+        self.notes.iter().copied().find(|note| note.code == code)
+    }
+
+    fn sentence(&self) -> Option<String> {
+        let who = self.who;
+        let missing = self.note(NoteCode::OneWay);
+        let Some(stream) = self.stream else {
+            let elsewhere = self.note(NoteCode::DirectionNotCaptured);
+            return missing
+                .map(|note| format!("The {who} was not heard at all: {}.", note.evidence))
+                .or(elsewhere
+                    .map(|note| format!("What the {who} sent did not pass here: {}.", note.evidence)));
+        };
+        let heard = format!("The {who} was heard{}", rated(stream));
+        let until = missing.map(|note| {
+            let since = note.since.map_or_else(String::new, |since| format!(" after {}", time::clock(since)));
+            format!("not at all{since}: {}", note.evidence)
+        });
+        let elsewhere = self
+            .note(NoteCode::DirectionNotCaptured)
+            .map(|note| format!("not all passed here: {}", note.evidence));
+        let clauses: Vec<String> = self.troubles().into_iter().chain(until).chain(elsewhere).collect();
+        let with = if clauses.is_empty() { String::new() } else { format!("; {}", clauses.join("; ")) };
+        Some(format!("{heard}{with}."))
+    }
+
+    /// What a listener would have complained about beside loss.
+    fn troubles(&self) -> Vec<String> {
+        let told = |code, words: &str| {
+            self.note(code).map(|note| {
+                if words.is_empty() { note.evidence.clone() } else { format!("{words}: {}", note.evidence) }
+            })
+        };
+        [
+            told(NoteCode::LatePackets, "packets came late"),
+            told(NoteCode::LongGap, "with a gap"),
+            told(NoteCode::Clipped, "too loud"),
+            told(NoteCode::Silent, "only silence"),
+            told(NoteCode::LateMedia, "late"),
+            told(NoteCode::PacketTime, "packet time"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// By the bounds of G.107 Annex B; a stream that nothing rates is told without.
+fn rated(stream: &Stream) -> String {
+    let loss = loss_pct(stream);
+    let lost = (stream.lost > 0).then(|| format!("{} lost", percent(Some(loss))));
+    let Some(mos) = stream.mos else {
+        let why = match stream.codec.as_deref() {
+            Some(codec) => format!("no MOS for {codec}"),
+            None => "its codec is not known".to_owned(),
+        };
+        let facts: Vec<String> = [Some(why), lost].into_iter().flatten().collect();
+        return format!(" ({})", facts.join(", "));
+    };
+    let how = match mos {
+        4.03.. => "well",
+        3.6.. => "fairly well",
+        3.1.. => "with difficulty",
+        _ => "badly",
+    };
+    let facts: Vec<String> = [Some(format!("MOS {}", figure(Some(mos), 2))), lost, worst_time(stream, mos)]
+        .into_iter()
+        .flatten()
+        .collect();
+    format!(" {how} ({})", facts.join(", "))
+}
+
+/// When it was clearly worse than on the whole.
+fn worst_time(stream: &Stream, mos: f64) -> Option<String> {
+    const CLEARLY: f64 = 0.5;
+    let rated = stream.intervals.iter().filter_map(|interval| Some((interval.mos?, interval.start)));
+    let (lowest, start) = rated.min_by(|one, other| one.0.total_cmp(&other.0))?;
+    (mos - lowest >= CLEARLY)
+        .then(|| format!("{} from {} on for 10 s", figure(Some(lowest), 2), time::clock(start)))
+}
+
+#[cfg(test)]
+mod tests {
+    use ringtap_model::Nanos;
+    use ringtap_testing::samples;
+
+    use super::*;
+
+    fn stream(direction: Direction, mos: Option<f64>, lost: u64) -> Stream {
+        Stream { direction: Some(direction), mos, lost, unique: 900, intervals: vec![], ..samples::stream() }
+    }
+
+    fn said(notes: Vec<Note>, streams: &[Stream]) -> String {
+        both_sides(&Call { notes, ..samples::call() }, streams).join(" ")
+    }
+
+    #[test]
+    fn each_direction_is_said_with_its_worst_stream() {
+        let streams = [
+            stream(Direction::CallerToCallee, Some(4.3), 0),
+            stream(Direction::CalleeToCaller, Some(4.3), 0),
+            stream(Direction::CalleeToCaller, Some(1.83), 100),
+        ];
+        assert_eq!(
+            said(vec![], &streams),
+            "The caller was heard well (MOS 4.30). The callee was heard badly (MOS 1.83, 10.0 % lost)."
+        );
+    }
+
+    #[test]
+    fn who_was_not_heard_is_said_with_the_evidence() {
+        let silent = |code, since| Note {
+            direction: Some(Direction::CalleeToCaller),
+            since,
+            ..Note::new(code, "none from the callee".into())
+        };
+        let caller = stream(Direction::CallerToCallee, Some(4.3), 0);
+        let only = std::slice::from_ref(&caller);
+        let heard = "The caller was heard well (MOS 4.30). ";
+        let never = said(vec![silent(NoteCode::OneWay, None)], only);
+        assert_eq!(never, format!("{heard}The callee was not heard at all: none from the callee."));
+        let elsewhere = said(vec![silent(NoteCode::DirectionNotCaptured, None)], only);
+        assert_eq!(
+            elsewhere,
+            format!("{heard}What the callee sent did not pass here: none from the callee.")
+        );
+        let both = [caller.clone(), stream(Direction::CalleeToCaller, Some(4.1), 0)];
+        let ended = said(vec![silent(NoteCode::OneWay, Some(samples::START))], &both);
+        let clock = time::clock(samples::START);
+        assert_eq!(
+            ended,
+            format!(
+                "{heard}The callee was heard well (MOS 4.10); not at all after {clock}: none from the callee."
+            )
+        );
+    }
+
+    #[test]
+    fn the_worst_moment_and_what_is_not_known_are_said() {
+        let mut bad = stream(Direction::CallerToCallee, Some(4.1), 9);
+        bad.intervals = samples::stream().intervals;
+        let lowest = bad.intervals.iter().filter_map(|interval| interval.mos).fold(5.0, f64::min);
+        assert!(lowest < 3.6, "the sample has a bad moment");
+        let text = said(vec![], &[bad]);
+        assert!(text.contains(&format!(", {lowest:.2} from ")) && text.ends_with(" on for 10 s)."), "{text}");
+        let unknown = Stream { codec: None, ..stream(Direction::CallerToCallee, None, 0) };
+        assert_eq!(said(vec![], &[unknown]), "The caller was heard (its codec is not known).");
+        let video = Stream { codec: Some("H264".into()), ..stream(Direction::CallerToCallee, None, 9) };
+        assert_eq!(said(vec![], &[video]), "The caller was heard (no MOS for H264, 0.99 % lost).");
+        assert_eq!(
+            said(vec![], &[Stream { first: Nanos::ZERO, ..samples::stream() }]).matches("heard").count(),
+            1
+        );
+    }
+}
