@@ -5,8 +5,17 @@ use ringtap_model::{Call, Direction, Note, NoteCode, Stream};
 use crate::calls::{figure, loss_pct, percent, worst};
 use crate::time;
 
-/// A sentence for each direction of which something is known.
+/// A sentence for each direction of which something is known, or one for both where there was no media.
 pub(super) fn both_sides(call: &Call, streams: &[Stream]) -> Vec<String> {
+    let is_explained = call.notes.iter().any(|note| {
+        matches!(
+            note.code,
+            NoteCode::NoAudio | NoteCode::SignallingOnly | NoteCode::MediaElsewhere | NoteCode::Fax
+        )
+    });
+    if streams.is_empty() && call.answer.is_some() && !is_explained {
+        return vec!["No media of it was seen.".to_owned()];
+    }
     [Direction::CallerToCallee, Direction::CalleeToCaller]
         .into_iter()
         .filter_map(|direction| Side::new(call, streams, direction).sentence())
@@ -122,6 +131,13 @@ mod tests {
 
     fn stream(direction: Direction, mos: Option<f64>, lost: u64) -> Stream {
         Stream { direction: Some(direction), mos, lost, unique: 900, intervals: vec![], ..samples::stream() }
+    }
+
+    #[test]
+    fn a_call_without_media_says_so_unless_a_note_does() {
+        assert_eq!(said(vec![], &[]), "No media of it was seen.");
+        assert_eq!(said(vec![Note::new(NoteCode::SignallingOnly, "x".into())], &[]), "");
+        assert!(both_sides(&Call { answer: None, notes: vec![], ..samples::call() }, &[]).is_empty());
     }
 
     fn said(notes: Vec<Note>, streams: &[Stream]) -> String {
