@@ -61,6 +61,14 @@ names! {
     }
 }
 
+impl NoteCode {
+    /// Whether somebody would complain of it, or it keeps a call from being judged: all but what people do
+    /// with a telephone.
+    pub const fn is_problem(self) -> bool {
+        !matches!(self, Self::Hold | Self::Transfer)
+    }
+}
+
 record! {
     /// A remark, with its evidence.
     #[part]

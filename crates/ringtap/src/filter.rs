@@ -58,7 +58,7 @@ pub(crate) struct FilterArgs {
     /// Has a note of this code, such as one_way; several with commas: see the manual, quality
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = note)]
     note: Vec<NoteCode>,
-    /// Has any note
+    /// Has a note of a problem: any note but of a hold or a transfer
     #[arg(long)]
     problems: bool,
 }

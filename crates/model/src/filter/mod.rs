@@ -46,7 +46,7 @@ pub enum Condition {
     UserAgent(Words),
     /// It has a note of one of these codes.
     Note(Vec<NoteCode>),
-    /// It has a note.
+    /// It has a note of a problem: of anything but a hold or a transfer.
     Problems,
 }
 
@@ -103,7 +103,7 @@ impl Condition {
                 agents.into_iter().flatten().any(|agent| words.matches(agent))
             }
             Self::Note(codes) => call.notes.iter().any(|note| codes.contains(&note.code)),
-            Self::Problems => !call.notes.is_empty(),
+            Self::Problems => call.notes.iter().any(|note| note.code.is_problem()),
         }
     }
 
@@ -121,7 +121,7 @@ impl Condition {
             }
             Self::Ip(networks) => hosts(networks, [stream.src, stream.dst]),
             Self::Note(codes) => stream.notes.iter().any(|note| codes.contains(&note.code)),
-            Self::Problems => !stream.notes.is_empty(),
+            Self::Problems => stream.notes.iter().any(|note| note.code.is_problem()),
             Self::From(_)
             | Self::To(_)
             | Self::Number(_)
