@@ -78,7 +78,7 @@ impl<'a> Side<'a> {
             told(NoteCode::LatePackets, "packets came late"),
             told(NoteCode::LongGap, "with a gap"),
             told(NoteCode::Clipped, "too loud"),
-            told(NoteCode::Silent, "only silence"),
+            told(NoteCode::Silent, ""),
             told(NoteCode::LateMedia, "late"),
             told(NoteCode::PacketTime, "packet time"),
         ]
