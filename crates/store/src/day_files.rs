@@ -10,6 +10,7 @@ use std::time::Duration;
 use ringtap_model::{Id, Nanos};
 use rusqlite::Connection;
 
+use crate::changed_minutes;
 use crate::migration::{self, OnMigration};
 use crate::record::{Encoders, PendingRecord};
 use crate::tables::{FileState, Tables};
@@ -28,6 +29,9 @@ pub(crate) struct DayFiles {
     open: BTreeMap<Day, OpenDay>,
     used: BTreeSet<Day>,
     encoders: Encoders,
+    /// Calls of streams that were written, each with the day of the stream, that are not in the file of that
+    /// day.
+    elsewhere: BTreeSet<(Day, Id)>,
     on_migration: OnMigration,
 }
 
@@ -61,6 +65,7 @@ impl DayFiles {
             open: BTreeMap::new(),
             used: BTreeSet::new(),
             encoders: Encoders::new().ok_or_else(|| Error::io(dir, io::ErrorKind::OutOfMemory.into()))?,
+            elsewhere: BTreeSet::new(),
             on_migration,
         };
         files.roll_back();
@@ -122,10 +127,37 @@ impl DayFiles {
     /// Makes everything that was written durable.
     pub(crate) fn commit(&mut self) -> Result<(), Error> {
         let days: Vec<Day> = self.open.keys().copied().collect();
-        days.into_iter().try_for_each(|day| self.commit_day(day))
+        days.iter().try_for_each(|day| self.look_up_calls(*day))?;
+        // Before, for a kill in between; and after, since only then who computes the minute finds the stream.
+        let elsewhere = self.elsewhere.clone();
+        elsewhere.iter().try_for_each(|(day, call)| self.mark_on_day_before(*day, *call))?;
+        days.into_iter().try_for_each(|day| self.commit_day(day))?;
+        elsewhere.iter().try_for_each(|(day, call)| self.mark_on_day_before(*day, *call))?;
+        self.elsewhere.clear();
+        Ok(())
+    }
+
+    /// Looks up calls of streams that were written without them.
+    fn look_up_calls(&mut self, day: Day) -> Result<(), Error> {
+        let Some(open) = self.open.get_mut(&day) else { return Ok(()) };
+        let calls = open.state.changed.look_up(&open.connection);
+        let calls = self.checked(day, calls)?;
+        self.elsewhere.extend(calls.into_iter().map(|call| (day, call)));
+        Ok(())
+    }
+
+    /// Marks the minute of a call that began on the day before a stream of it that was written.
+    fn mark_on_day_before(&mut self, day: Day, call: Id) -> Result<(), Error> {
+        let before = Day::of(Nanos(day.start().0.saturating_sub(1)));
+        if before == day || !self.dir.join(before.file_name()).exists() {
+            return Ok(());
+        }
+        self.change(before, |tables| tables.stream_of(call))?;
+        self.commit_day(before)
     }
 
     fn commit_day(&mut self, day: Day) -> Result<(), Error> {
+        self.look_up_calls(day)?;
         let committed = self.open.get_mut(&day).map_or(Ok(()), OpenDay::commit);
         self.checked(day, committed)
     }
@@ -145,7 +177,7 @@ impl DayFiles {
     }
 
     /// Rolls back what was not committed if that failed.
-    fn checked(&mut self, day: Day, result: rusqlite::Result<()>) -> Result<(), Error> {
+    fn checked<T>(&mut self, day: Day, result: rusqlite::Result<T>) -> Result<T, Error> {
         result.map_err(|error| {
             // What is known of the file may be wrong now.
             self.open.remove(&day);
@@ -224,6 +256,7 @@ impl DayFiles {
             }
             let mut connection = open(path, self.patience, self.pages, self.cache)?;
             migration::migrate(&mut connection, path, &mut self.encoders, &self.on_migration)?;
+            changed_minutes::prepare(&mut connection).map_err(|error| Error::database(path, error))?;
             let state = FileState::default();
             self.open.insert(day, OpenDay { connection, inode: self::inode(path), state });
         }
@@ -252,6 +285,7 @@ impl OpenDay {
             return Ok(());
         }
         self.state.write_keys(&self.connection)?;
+        self.state.changed.mark(&self.connection)?;
         self.connection.execute_batch("COMMIT")
     }
 }

@@ -92,6 +92,11 @@ impl DayReader {
         }))
     }
 
+    /// The open file.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// The call of that id.
     pub(crate) fn call(&self, id: &Id) -> Result<Option<Call>, Error> {
         let part = schema::part_of_day(Call::START);

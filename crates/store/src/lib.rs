@@ -48,6 +48,8 @@
 //! | [`store_writer`] | [`StoreWriter`], for a program that runs for months |
 //! | [`annotate`] | [`Annotate`], which completes records before they are stored |
 //! | [`settings`] | [`StoreSettings`]: where it writes, and how much may wait |
+//! | [`rollups`] | what is computed of each minute, and stored |
+//! | `changed_minutes` | minutes of which a record changed |
 //! | `holds` | [`hold`], [`release`]: records that outlive their day |
 //! | [`journal`] | [`Journal`] of calls in progress |
 //! | `outbox`, `entry_file` | records that wait on disk; files of which a kill can tear the end |
@@ -58,6 +60,7 @@
 #![forbid(unsafe_code)]
 
 pub mod annotate;
+mod changed_minutes;
 pub mod day;
 mod day_files;
 mod day_reader;
@@ -75,6 +78,7 @@ mod outbox;
 pub mod query;
 pub mod reader;
 mod record;
+pub mod rollups;
 mod schema;
 pub mod settings;
 mod state;
@@ -91,6 +95,7 @@ pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
 pub use migration::{Migration, OnMigration};
 pub use query::Query;
 pub use reader::{Found, Reader};
+pub use rollups::{FoldMinute, FoldedMinute, MakeRollup, RollupCounts};
 pub use settings::StoreSettings;
 pub use state::Counts;
 pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreWriter};

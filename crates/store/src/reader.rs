@@ -66,6 +66,18 @@ impl Reader {
         Ok(days)
     }
 
+    /// The days that have a file of their own, in order.
+    pub(crate) fn own_days(&self) -> Result<Vec<Day>, Error> {
+        let mut days = days(&self.dir)?;
+        days.sort_unstable();
+        Ok(days)
+    }
+
+    /// The directory of the day files.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.dir
+    }
+
     /// Calls that satisfy a query.
     pub fn calls(&self, query: &Query) -> Result<Found<Call>, Error> {
         let streams = query.filter.needs_streams();
@@ -134,7 +146,7 @@ impl Reader {
 
     /// The same, where the record of the call is in the file of `day`: other days are searched only for
     /// streams that are missing there.
-    fn streams_of_call(&self, day: &DayReader, call: &Call) -> Result<Vec<Stream>, Error> {
+    pub(crate) fn streams_of_call(&self, day: &DayReader, call: &Call) -> Result<Vec<Stream>, Error> {
         let streams = day.streams_near(call)?;
         if streams.len() >= call.streams.len() { Ok(streams) } else { self.streams_of(&call.id) }
     }
@@ -239,7 +251,7 @@ impl Reader {
     }
 
     /// The file of a day; none if it was created but never written.
-    fn open_day(&self, day: Day) -> Result<Option<DayReader>, Error> {
+    pub(crate) fn open_day(&self, day: Day) -> Result<Option<DayReader>, Error> {
         let mut path = self.dir.join(day.file_name());
         let held = self.dir.join(HELD).join(day.file_name());
         // The day has all that is held of it, as long as it is there.

@@ -6,6 +6,7 @@ use ringtap_model::{
 use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
 
+use crate::changed_minutes::ChangedMinutes;
 use crate::formats::{FileFormats, decoder};
 use crate::keys::{self, PendingKeys};
 use crate::record::{
@@ -21,6 +22,7 @@ pub(crate) struct FileState {
     formats: FileFormats,
     notes: Vec<&'static str>,
     keys: PendingKeys,
+    pub(crate) changed: ChangedMinutes,
 }
 
 impl FileState {
@@ -88,8 +90,9 @@ impl<'t> Tables<'t> {
     }
 
     /// Notes the conversation that a call has now, whether or not its record is there yet.
-    fn amendment(&self, amendment: &Amendment) -> rusqlite::Result<()> {
-        let Amendment { call, conversation, joined_by, reason, .. } = amendment;
+    fn amendment(&mut self, amendment: &Amendment) -> rusqlite::Result<()> {
+        let Amendment { call, start, conversation, joined_by, reason } = amendment;
+        self.state.changed.at(*start);
         let sql = "INSERT OR REPLACE INTO conversations (call, conversation, joined_by, reason) \
                    VALUES (?1, ?2, ?3, ?4)";
         let joined_by = joined_by.as_ref().map(|id| &id.0[..]);
@@ -197,6 +200,7 @@ impl<'t> Tables<'t> {
             return Ok(false);
         }
         self.state.keys.add(call, part_of_day(start), self.connection.last_insert_rowid());
+        self.state.changed.call(call.id, start);
         Ok(true)
     }
 
@@ -241,7 +245,17 @@ impl<'t> Tables<'t> {
             &&compact[..],
         ];
         let insert = statement::<Stream>(&mut self.insert, self.connection)?;
-        Ok(insert.execute(&values[..])? > 0)
+        let is_new = insert.execute(&values[..])? > 0;
+        if is_new {
+            self.state.changed.stream(stream.call);
+        }
+        Ok(is_new)
+    }
+
+    /// Notes that a stream of a call changed that is in the file of another day.
+    pub(crate) fn stream_of(&mut self, call: Id) -> rusqlite::Result<()> {
+        self.state.changed.stream(Some(call));
+        self.state.changed.look_up(self.connection).map(|_| ())
     }
 
     fn registration(&mut self, registration: &Registration) -> rusqlite::Result<()> {
@@ -265,6 +279,9 @@ impl<'t> Tables<'t> {
         for _ in 0..2 {
             let insert = statement::<R>(&mut self.insert, self.connection)?;
             if insert.execute(params![&id.0[..], start, src, dst, code, format, &self.compact[..]])? > 0 {
+                if R::TYPE == RecordType::Registration {
+                    self.state.changed.at(record.start());
+                }
                 break;
             }
             match self.find(record)? {
@@ -341,6 +358,7 @@ impl<'t> Tables<'t> {
 
     /// Deletes a call with its keys.
     fn delete_call(&mut self, existing: &Existing) -> rusqlite::Result<()> {
+        self.state.changed.at(Nanos::from_micros(existing.start));
         // It may be of this very transaction.
         self.state.write_keys(self.connection)?;
         delete_keys(self.connection, existing.row, self.old_call(existing)?.as_ref())?;
