@@ -55,6 +55,9 @@ pub(crate) struct FilterArgs {
     /// User-Agent or Server of either side has this text; with `*`, it is the whole text
     #[arg(long, value_name = "TEXT")]
     ua: Option<Words>,
+    /// Came from or went to this trunk: a name of [[trunk]], or an address; with `*`; several with commas
+    #[arg(long, value_name = "TRUNK", value_delimiter = ',')]
+    trunk: Vec<Pattern>,
     /// Has a note of this code, such as one_way; several with commas: see the manual, quality
     #[arg(long, value_name = "CODE", value_delimiter = ',', value_parser = note)]
     note: Vec<NoteCode>,
@@ -84,6 +87,7 @@ impl FilterArgs {
             list(&self.codec, Condition::Codec),
             list(&self.ip, Condition::Ip),
             self.ua.clone().map(Condition::UserAgent),
+            list(&self.trunk, Condition::Trunk),
             list(&self.note, Condition::Note),
             self.problems.then_some(Condition::Problems),
         ];
@@ -125,6 +129,7 @@ fn option(condition: &Condition) -> &'static str {
         Condition::Codec(_) => "--codec",
         Condition::Ip(_) => "--ip",
         Condition::UserAgent(_) => "--ua",
+        Condition::Trunk(_) => "--trunk",
         Condition::Note(_) => "--note",
         Condition::Problems => "--problems",
     }
@@ -244,6 +249,21 @@ mod tests {
         assert!(!filter(&["--note", "fax"]).selects_call(&bad, &[]));
         let any = filter(&["--problems"]);
         assert!(any.selects_call(&bad, &[]) && !any.selects_call(&fine, &[]));
+    }
+
+    #[test]
+    fn trunks_are_filtered_by_name() {
+        let call = Call {
+            trunk_from: Some("carrier-a".into()),
+            trunk_to: Some("192.0.2.2".into()),
+            ..samples::call()
+        };
+        for (names, passes) in
+            [("carrier-a", true), ("x,carrier*", true), ("192.0.2.2", true), ("carrier", false)]
+        {
+            assert_eq!(filter(&["--trunk", names]).selects_call(&call, &[]), passes, "{names}");
+        }
+        assert!(!filter(&["--trunk", "*"]).selects_call(&samples::call(), &[]), "no trunk is known");
     }
 
     #[test]

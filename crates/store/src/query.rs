@@ -177,6 +177,8 @@ impl Sql {
                 let condition = self.notes("notes", codes);
                 self.all.push(condition);
             }
+            // No column has it: the records of the time are compared.
+            Condition::Trunk(_) => {}
             Condition::Problems => self.all.push("notes <> 0".into()),
         }
     }

@@ -82,6 +82,8 @@ fn condition() -> impl Strategy<Value = Condition> {
         networks.prop_map(|network| Condition::Ip(vec![network.parse().unwrap()])),
         select(vec!["gate", "G*", "yealink"]).prop_map(|text| Condition::UserAgent(text.parse().unwrap())),
         notes.prop_map(Condition::Note),
+        select(vec!["carrier", "pbx", "c*", "192.0.2.1"])
+            .prop_map(|text| Condition::Trunk(vec![text.parse().unwrap()])),
         Just(Condition::Problems),
     ]
 }

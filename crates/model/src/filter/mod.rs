@@ -44,6 +44,8 @@ pub enum Condition {
     Ip(Vec<Network>),
     /// The User-Agent or Server of either side.
     UserAgent(Words),
+    /// The trunk that a call came from or went to is one of these.
+    Trunk(Vec<Pattern>),
     /// It has a note of one of these codes.
     Note(Vec<NoteCode>),
     /// It has a note of a problem: of anything but a hold or a transfer.
@@ -73,7 +75,8 @@ impl Condition {
             | Self::Number(_)
             | Self::State(_)
             | Self::Code(_)
-            | Self::UserAgent(_) => Subject::Call,
+            | Self::UserAgent(_)
+            | Self::Trunk(_) => Subject::Call,
             Self::LossAbove(_) | Self::Codec(_) | Self::Ip(_) => Subject::Streams,
             _ => Subject::Record,
         }
@@ -102,6 +105,11 @@ impl Condition {
                 let agents = [&call.user_agent_caller, &call.user_agent_callee];
                 agents.into_iter().flatten().any(|agent| words.matches(agent))
             }
+            Self::Trunk(patterns) => {
+                let trunks = [&call.trunk_from, &call.trunk_to];
+                let is_one = |trunk: &String| patterns.iter().any(|pattern| pattern.matches(trunk));
+                trunks.into_iter().flatten().any(is_one)
+            }
             Self::Note(codes) => call.notes.iter().any(|note| codes.contains(&note.code)),
             Self::Problems => call.notes.iter().any(|note| note.code.is_problem()),
         }
@@ -127,7 +135,8 @@ impl Condition {
             | Self::Number(_)
             | Self::State(_)
             | Self::Code(_)
-            | Self::UserAgent(_) => false,
+            | Self::UserAgent(_)
+            | Self::Trunk(_) => false,
         }
     }
 
