@@ -33,6 +33,7 @@
 //! | `heads` | the heads of the chains, in the log |
 //! | `locks` | locks that keep a second daemon away |
 //! | `far_tier` | the bucket that older segments move to |
+//! | `kpis`, `trunk_outcomes` | rollups of KPIs; what became of the calls of each trunk |
 //! | `housekeeping` | the thread that deletes and moves segments |
 //! | `logger` | log lines on standard error |
 #![forbid(unsafe_code)]
@@ -48,6 +49,7 @@ mod handover;
 mod heads;
 mod housekeeping;
 mod http;
+mod kpis;
 pub mod live_calls;
 mod locks;
 mod logger;
@@ -67,6 +69,7 @@ mod store;
 mod system;
 mod threads;
 mod tls;
+mod trunk_outcomes;
 mod worker;
 
 use std::net::TcpListener;
@@ -84,8 +87,9 @@ use sd_notify::NotifyState;
 pub use crate::check::{CheckReport, check};
 use crate::clock_watch::ClockWatch;
 use crate::config::Span;
-pub use crate::config::{Config, ConfigError, ConfigFile, Profile, default_file, default_records};
+pub use crate::config::{Config, ConfigError, ConfigFile, KpiConfig, Profile, default_file, default_records};
 use crate::far_tier::FarTier;
+pub use crate::kpis::KpiRollups;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
 pub use crate::processes::child::COMMAND as PROCESS_COMMAND;

@@ -2,6 +2,7 @@
 
 mod family;
 mod outcomes;
+mod trunks;
 
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
@@ -36,6 +37,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     let mut families = of_process(now, workers, shared_status);
     families.extend(of_workers(now, workers));
     families.extend(outcomes::families(now, workers));
+    families.extend(trunks::families(now));
     families.extend(of_decisions(now, workers));
     families.extend(of_store(now));
     families.extend(of_spool(now, workers));

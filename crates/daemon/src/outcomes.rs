@@ -24,12 +24,18 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    fn new(bounds: &'static [f64]) -> Self {
+    pub(crate) fn new(bounds: &'static [f64]) -> Self {
         debug_assert!(bounds.len() < BUCKETS && bounds.is_sorted());
         Self { bounds, counts: [0; BUCKETS], sum: 0.0 }
     }
 
-    fn add(&mut self, value: f64) {
+    /// Adds the values of another of the same bounds.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(count, other)| *count += other);
+        self.sum += other.sum;
+    }
+
+    pub(crate) fn add(&mut self, value: f64) {
         let place = self.bounds.partition_point(|bound| *bound < value);
         if let Some(count) = self.counts.get_mut(place) {
             *count += 1;
@@ -103,16 +109,19 @@ impl Outcomes {
     pub(crate) fn add_stream(&mut self, stream: &Stream) {
         stream.mos.into_iter().for_each(|mos| self.mos.add(mos));
         stream.jitter_ms_mean.into_iter().for_each(|jitter| self.jitter.add(jitter / 1e3));
-        let expected = stream.unique.saturating_add(stream.lost);
-        if expected > 0 {
-            self.loss.add(stream.lost as f64 / expected as f64);
-        }
+        loss_ratio(stream).into_iter().for_each(|loss| self.loss.add(loss));
     }
 
     /// A registration that has ended.
     pub(crate) fn add_registration(&mut self, registration: &Registration) {
         self.registrations[registration.state as usize][class(registration.code)] += 1;
     }
+}
+
+/// Packets lost of a stream, 0 to 1; `None` where none was expected.
+pub(crate) fn loss_ratio(stream: &Stream) -> Option<f64> {
+    let expected = stream.unique.saturating_add(stream.lost);
+    (expected > 0).then(|| stream.lost as f64 / expected as f64)
 }
 
 fn class(code: u16) -> usize {

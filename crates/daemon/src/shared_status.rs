@@ -14,6 +14,7 @@ use ringtap_store::{Counts, CountsHandle};
 
 use crate::live_calls::{CallList, LiveCalls};
 use crate::outcomes::Outcomes;
+use crate::trunk_outcomes::TrunkOutcomes;
 
 /// One worker's figures, reported a few times a second.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +27,8 @@ pub(crate) struct WorkerReport {
     pub(crate) begun: u64,
     /// What became of calls, streams and registrations.
     pub(crate) outcomes: Outcomes,
+    /// The same by trunk.
+    pub(crate) trunks: TrunkOutcomes,
     /// Registrations in the table.
     pub(crate) registrations: usize,
     /// Processor time of the thread.

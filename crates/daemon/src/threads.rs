@@ -25,10 +25,12 @@ use crate::far_tier::FarTier;
 use crate::handover;
 use crate::heads::{HeadLog, RememberedHeads};
 use crate::housekeeping::HousekeepingThread;
+use crate::kpis::KpiThread;
 use crate::recording::Recording;
 use crate::recovered;
 use crate::shared_status::{self, SharedStatus};
 use crate::source::Source;
+use crate::trunk_outcomes::TrunkOutcomes;
 use crate::worker::{self, Clock, EndedWorker, StoreSink, Worker};
 
 /// How a run ended.
@@ -48,6 +50,8 @@ pub(crate) struct Threads {
     pub(crate) stop: Arc<AtomicBool>,
     pub(crate) workers: Vec<JoinHandle<EndedWorker>>,
     pub(crate) housekeeping: Option<HousekeepingThread>,
+    /// None in a replay, whose times are not the present ones.
+    pub(crate) kpis: Option<KpiThread>,
     pub(crate) recording: Option<Recording>,
     pub(crate) amending: Option<AmendingThread>,
     /// Records the calls that the previous run left; ends by itself.
@@ -103,12 +107,18 @@ impl Threads {
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
             housekeeping: None,
+            kpis: None,
             amending: None,
             recovering: None,
             files: source.files,
             hands_over: !source.files && config.journal.enabled,
         };
         threads.amend(config, store)?;
+        if !threads.files {
+            let records = config.store.directory.clone();
+            threads.kpis = Some(KpiThread::start(records, config.kpi.settings())?);
+        }
+        let trunks = Arc::new(config.trunks().context("the trunks of the configuration cannot be used")?);
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
@@ -127,7 +137,7 @@ impl Threads {
                 number: info.number,
                 engine,
                 recorder,
-                sink: StoreSink::new(sender()?),
+                sink: StoreSink::new(sender()?, TrunkOutcomes::new(Arc::clone(&trunks))),
                 shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
@@ -281,6 +291,9 @@ impl Threads {
         }
         if let Some(housekeeping) = self.housekeeping {
             housekeeping.close();
+        }
+        if let Some(kpis) = self.kpis {
+            kpis.close();
         }
         // A replay has time: it waits until all records are written.
         let dropped_before = store.counts().records_dropped();

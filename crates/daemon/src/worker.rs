@@ -17,6 +17,7 @@ use crate::call_notes;
 use crate::config::Speed;
 use crate::live_calls::CallList;
 use crate::outcomes::Outcomes;
+use crate::trunk_outcomes::TrunkOutcomes;
 
 /// A worker before its start.
 pub(crate) struct Worker {
@@ -40,6 +41,7 @@ pub(crate) struct StoreSink {
     sender: RecordSender,
     begun: u64,
     outcomes: Outcomes,
+    trunks: TrunkOutcomes,
     /// What the next run has to know of the calls in progress, once this one ends.
     notes: HashMap<Id, Vec<CallNote>>,
     handed_over: Vec<HandedOver>,
@@ -49,11 +51,12 @@ pub(crate) struct StoreSink {
 pub(crate) type HandedOver = (Call, Vec<CallNote>);
 
 impl StoreSink {
-    pub(crate) fn new(sender: RecordSender) -> Self {
+    pub(crate) fn new(sender: RecordSender, trunks: TrunkOutcomes) -> Self {
         Self {
             sender,
             begun: 0,
             outcomes: Outcomes::default(),
+            trunks,
             notes: HashMap::new(),
             handed_over: Vec::new(),
         }
@@ -64,11 +67,14 @@ impl Sink for StoreSink {
     const PROGRESS: bool = true;
     const LOST: bool = true;
 
-    fn lost(&mut self, call: Call, streams: Vec<StreamEnd>) {
+    fn lost(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
+        self.trunks.trunks().annotate(&mut call);
         self.sender.call(call, streams.into_iter().map(|stream| stream.record).collect());
     }
 
-    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+    fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
+        self.trunks.trunks().annotate(&mut call);
+        self.trunks.add(&call, &streams);
         self.outcomes.add_call(&call);
         streams.iter().for_each(|stream| self.outcomes.add_stream(&stream.record));
         // It is recorded as it is: nobody knows whether there will be a next run.
@@ -265,6 +271,7 @@ impl Worker {
             under_way: if done { (0, 0) } else { self.engine.under_way() },
             begun: self.sink.begun,
             outcomes: self.sink.outcomes.clone(),
+            trunks: self.sink.trunks.clone(),
             registrations: self.engine.registrations(),
             cpu: thread_time(),
             tap: tap.counters(),

@@ -197,6 +197,25 @@ mod tests {
         }
     }
 
+    /// `docs/manual/kpis.md` has every figure with its definition; `RINGTAP_BLESS=1` writes them there.
+    #[test]
+    fn the_manual_has_every_definition() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual/kpis.md");
+        let manual = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = manual.split_once("|---|---|---|\n").unwrap();
+        let (_, after) = rest.split_once("\n\n").unwrap();
+        let rows: Vec<String> = FIGURES
+            .iter()
+            .map(|Figure { name, title, definition, .. }| format!("| `{name}` | {title} | {definition} |\n"))
+            .collect();
+        let made = format!("{before}|---|---|---|\n{}\n{after}", rows.concat());
+        if std::env::var_os("RINGTAP_BLESS").is_some() {
+            std::fs::write(path, &made).unwrap();
+            return;
+        }
+        assert_eq!(manual, made, "write it again with RINGTAP_BLESS=1");
+    }
+
     /// By hand: 100 attempts, 50 of them answered.
     #[test]
     fn ratios_by_hand() {

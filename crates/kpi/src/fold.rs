@@ -126,6 +126,21 @@ impl Fold {
     }
 }
 
+/// Calls as bytes, for [`pairs_from_bytes`].
+pub fn pairs_to_bytes(pairs: &[PairTime]) -> Vec<u8> {
+    pairs.iter().flat_map(|(pair, time)| [pair.to_le_bytes(), time.to_le_bytes()]).flatten().collect()
+}
+
+/// Reads what [`pairs_to_bytes`] wrote; `None` where it was not that.
+pub fn pairs_from_bytes(bytes: &[u8]) -> Option<Vec<PairTime>> {
+    let number = |bytes: &[u8]| bytes.try_into().ok().map(u64::from_le_bytes);
+    let chunks = bytes.chunks_exact(16);
+    if !chunks.remainder().is_empty() {
+        return None;
+    }
+    chunks.map(|pair| Some((number(&pair[..8])?, number(&pair[8..])?))).collect()
+}
+
 /// A call that begins within this time after another of the same pair is repeated.
 pub const REPEATED: Nanos = Nanos::from_secs(300);
 /// Groups of each dimension in a minute: those with the most attempts. The rest are counted together.

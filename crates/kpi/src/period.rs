@@ -29,6 +29,18 @@ impl Zone {
         }
     }
 
+    /// Its name in the IANA database.
+    pub fn name(&self) -> String {
+        self.0.iana_name().map_or_else(|| "local time".to_owned(), str::to_owned)
+    }
+
+    /// `2026-11-21 02:00`, with the seconds where they are not 0.
+    pub fn shown(&self, time: Nanos) -> String {
+        let time = self.at(time);
+        let seconds = if time.second() == 0 { String::new() } else { format!(":{:02}", time.second()) };
+        format!("{} {:02}:{:02}{seconds}", time.date(), time.hour(), time.minute())
+    }
+
     fn at(&self, time: Nanos) -> Zoned {
         let timestamp = Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(Timestamp::UNIX_EPOCH);
         timestamp.to_zoned(self.0.clone())
@@ -125,5 +137,8 @@ mod tests {
     fn a_zone_that_is_not_known() {
         assert!(Zone::named("Europe/Berlni").unwrap_err().contains("Europe/Berlin"));
         assert_eq!(Zone::named("utc").unwrap(), Zone::UTC);
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        assert_eq!(berlin.shown(at("2026-11-21T12:00:00Z")), "2026-11-21 13:00");
+        assert_eq!(berlin.shown(at("2026-07-21T12:00:05Z")), "2026-07-21 14:00:05");
     }
 }

@@ -28,6 +28,8 @@ struct Group {
     cells: BTreeMap<Nanos, Cell>,
     /// Of all periods and of what began before them.
     occupancy: Occupancy,
+    /// Attempts by minute, where there is one period.
+    attempts: BTreeMap<Nanos, u64>,
 }
 
 /// The figures of a group, over the whole time or over a period.
@@ -43,6 +45,25 @@ pub struct Row {
     pub cell: Cell,
     /// Calls in progress, where they are counted for this dimension.
     pub concurrent: Option<Concurrent>,
+    /// Attempts by minute.
+    attempts: BTreeMap<Nanos, u64>,
+}
+
+impl Row {
+    /// Attempts over the time of the row, in [`STEPS`] steps of the same length, or one a minute where it has
+    /// fewer.
+    pub fn over_time(&self) -> Vec<u64> {
+        let minutes = (self.to - self.from).0.div_ceil(MINUTE).max(1);
+        let steps = minutes.min(STEPS);
+        let mut counts = vec![0; steps as usize];
+        for (minute, attempts) in &self.attempts {
+            let step = (*minute - self.from).0 / MINUTE * steps / minutes;
+            if let Some(count) = counts.get_mut(step as usize) {
+                *count += attempts;
+            }
+        }
+        counts
+    }
 }
 
 impl Table {
@@ -62,10 +83,14 @@ impl Table {
         let (first, last) = self.span.unwrap_or((minute, end));
         self.span = Some((first.min(minute), last.max(end)));
         self.folded = self.folded.saturating_add(rollup.folded);
+        let has_periods = self.per.is_some();
         let period = self.per.as_ref().map_or(Nanos::ZERO, |(per, zone)| per.start(minute, zone));
         for (key, mut cell) in self.cells(rollup) {
             let group = self.group(&key);
             group.occupancy.merge(&std::mem::take(&mut cell.occupancy));
+            if !has_periods {
+                *group.attempts.entry(minute).or_default() += cell.attempts();
+            }
             group.cells.entry(period).or_default().merge(&cell);
         }
     }
@@ -117,12 +142,15 @@ impl Table {
             for ((from, to), cell) in ends.into_iter().zip(group.cells.into_values()) {
                 let of = || group.occupancy.within(&[from.max(first), to.min(last)]).first().copied();
                 let concurrent = key.dimension.has_occupancy().then(of).flatten();
-                rows.push(Row { key: key.clone(), from, to, cell, concurrent });
+                let attempts = group.attempts.clone();
+                rows.push(Row { key: key.clone(), from, to, cell, concurrent, attempts });
             }
         }
         rows
     }
 }
 
+/// Steps in which attempts are given over time.
+pub const STEPS: u64 = 24;
 /// Groups over all minutes: beyond them, calls are counted together.
 const GROUPS: usize = 8192;

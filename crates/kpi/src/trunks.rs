@@ -27,7 +27,7 @@ pub struct Trunks {
 /// Why trunks cannot be used: the places of the trunks in the list, and what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TrunkError {
-    /// The name is empty or an address, as learned trunks have it.
+    /// The name is empty, an address, as learned trunks have it, or `other`, as these have in metrics.
     Name(usize),
     /// Two trunks have the same name.
     SameName(usize, usize),
@@ -42,7 +42,9 @@ pub enum TrunkError {
 impl fmt::Display for TrunkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Name(_) => f.write_str("must be a name that is no address, for example \"carrier-a\""),
+            Self::Name(_) => {
+                f.write_str("must be a name, not an address and not `other`, for example \"carrier-a\"")
+            }
             Self::SameName(..) => f.write_str("is the name of two trunks: list all addresses in one"),
             Self::SameNetwork(_, _, network) => write!(f, "{network} is in two trunks: remove it from one"),
             Self::Empty(_) => {
@@ -67,7 +69,8 @@ impl Trunks {
         }
         let mut all: Vec<(u8, u128, u16)> = Vec::new();
         for (place, trunk) in trunks.iter().enumerate() {
-            if trunk.name.trim().is_empty() || trunk.name.parse::<IpAddr>().is_ok() {
+            let is_taken = trunk.name == "other" || trunk.name.parse::<IpAddr>().is_ok();
+            if trunk.name.trim().is_empty() || is_taken {
                 return Err(TrunkError::Name(place));
             }
             if let Some(other) = trunks[..place].iter().position(|other| other.name == trunk.name) {

@@ -137,6 +137,9 @@ fn repeated_within_five_minutes() {
     let mut first = Fold::new(Settings::default());
     first.call(&calls[0], &[]);
     let pairs = first.pairs(ringtap_kpi::rollup::minute_of(at(0)));
+    let bytes = ringtap_kpi::fold::pairs_to_bytes(&pairs);
+    assert_eq!(ringtap_kpi::fold::pairs_from_bytes(&bytes), Some(pairs.clone()));
+    assert_eq!(ringtap_kpi::fold::pairs_from_bytes(&bytes[1..]), None);
     let mut second = Fold::new(Settings::default());
     second.before(&pairs);
     second.call(&calls[1], &[]);

@@ -16,8 +16,8 @@ pub(crate) struct Document<'a> {
     table: Spanned<DeTable<'a>>,
     /// The sections that there are.
     sections: &'static [Section],
-    /// The keys of a rule.
-    rule: &'static Section,
+    /// The lists of tables that there are, such as the rules: each with the keys of an entry.
+    lists: &'static [Section],
 }
 
 impl<'a> Document<'a> {
@@ -25,10 +25,10 @@ impl<'a> Document<'a> {
     pub(crate) fn parse(
         text: &'a str,
         sections: &'static [Section],
-        rule: &'static Section,
+        lists: &'static [Section],
     ) -> Result<Self, ConfigError> {
         match DeTable::parse(text) {
-            Ok(table) => Ok(Self { text, table, sections, rule }),
+            Ok(table) => Ok(Self { text, table, sections, lists }),
             Err(error) => Err(ConfigError::new(line(text, error.span()), None, error.message().to_owned())),
         }
     }
@@ -64,8 +64,8 @@ impl<'a> Document<'a> {
         let mut wrong = Vec::new();
         for (name, mut value) in std::mem::take(table) {
             let at = Some(name.span());
-            if name.get_ref() == "keep" {
-                self.rules_without_unknown(&mut value, at, &mut wrong);
+            if let Some(list) = self.list_of(name.get_ref()) {
+                self.entries_without_unknown(list, &mut value, at, &mut wrong);
                 table.insert(name, value);
                 continue;
             }
@@ -86,26 +86,33 @@ impl<'a> Document<'a> {
         wrong
     }
 
-    fn rules_without_unknown(
+    fn entries_without_unknown(
         &self,
+        list: &Section,
         value: &mut Spanned<DeValue<'a>>,
         at: Option<Range<usize>>,
         wrong: &mut Vec<ConfigError>,
     ) {
-        let names = names(self.rule);
+        let names = names(list);
         if let DeValue::Array(tables) = value.get_mut()
             && tables.iter().all(|table| table.get_ref().is_table())
         {
             for table in tables.iter_mut() {
                 if let DeValue::Table(keys) = table.get_mut() {
-                    self.keys_without_unknown("[keep]", keys, &names, wrong);
+                    self.keys_without_unknown(list.name, keys, &names, wrong);
                 }
             }
             return;
         }
-        let problem = "is a list of rules: write [[keep]] on a line of its own and the keys of a \
-            rule below it; the `keep` of all calls belongs below [spool]";
-        wrong.push(ConfigError::new(line(self.text, at), Some("keep".into()), problem.to_owned()));
+        let name = list_name(list);
+        let (what, one, also) = match name {
+            "keep" => ("list of rules", "a rule", "; the `keep` of all calls belongs below [spool]"),
+            _ => ("list", "an entry", ""),
+        };
+        let problem = format!(
+            "is a {what}: write [[{name}]] on a line of its own and the keys of {one} below it{also}"
+        );
+        wrong.push(ConfigError::new(line(self.text, at), Some(name.to_owned()), problem));
         *value.get_mut() = DeValue::Array(Default::default());
     }
 
@@ -140,9 +147,12 @@ impl<'a> Document<'a> {
             _ => false,
         };
         if is_list || value.get_ref().is_table() {
-            let known: Vec<&str> = sections.iter().copied().chain(["keep"]).collect();
+            let lists = self.lists.iter().map(list_name);
+            let known: Vec<&str> = sections.iter().copied().chain(lists).collect();
             let problem = match nearest(name, &known) {
-                Some("keep") => "no such section; did you mean [[keep]]?".to_owned(),
+                Some(near) if self.list_of(near).is_some() => {
+                    format!("no such section; did you mean [[{near}]]?")
+                }
                 Some(near) => format!("no such section; did you mean [{near}]?"),
                 None => format!("no such section; the sections are {}", all()),
             };
@@ -183,14 +193,21 @@ impl<'a> Document<'a> {
         ConfigError::new(line(self.text, span), Some(format!("[{section}] {key}")), problem)
     }
 
-    /// A problem with a key of a rule: the line of the key, or of the rule if the key is missing.
-    pub(crate) fn at_rule(&self, place: usize, key: &str, problem: String) -> ConfigError {
-        let table = self.rules().get(place);
-        let span = table.map(|table| match table.get_ref() {
+    /// A problem with a key of an entry of a list: the line of the key, or of the entry if the key is
+    /// missing.
+    pub(crate) fn at_entry(&self, list: &str, place: usize, key: &str, problem: String) -> ConfigError {
+        let line = self.line_of_entry(list, place, key);
+        ConfigError::new(line, Some(format!("[[{list}]] {key}")), problem)
+    }
+
+    /// The line of a key of an entry, or of the entry if the key is missing.
+    pub(crate) fn line_of_entry(&self, list: &str, place: usize, key: &str) -> Option<usize> {
+        let table = self.entries(list).get(place)?;
+        let span = match table.get_ref() {
             DeValue::Table(keys) => keys.get_key_value(key).map_or(table.span(), |(key, _)| key.span()),
             _ => table.span(),
-        });
-        ConfigError::new(line(self.text, span), Some(format!("[[keep]] {key}")), problem)
+        };
+        line(self.text, Some(span))
     }
 
     /// The profile that the file names; the default where it names none that there is.
@@ -208,8 +225,8 @@ impl<'a> Document<'a> {
         matches!(section, Some(DeValue::Table(keys)) if keys.contains_key(key))
     }
 
-    fn rules(&self) -> &[Spanned<DeValue<'a>>] {
-        match self.table.get_ref().get("keep").map(Spanned::get_ref) {
+    fn entries(&self, list: &str) -> &[Spanned<DeValue<'a>>] {
+        match self.table.get_ref().get(list).map(Spanned::get_ref) {
             Some(DeValue::Array(tables)) => tables,
             _ => &[],
         }
@@ -219,14 +236,22 @@ impl<'a> Document<'a> {
         self.sections.iter().find(|section| section.name == name)
     }
 
+    fn list_of(&self, name: &str) -> Option<&'static Section> {
+        self.lists.iter().find(|list| list_name(list) == name)
+    }
+
     /// The key whose value covers these bytes.
     fn key_at(&self, at: &Range<usize>) -> Option<&'static Key> {
-        for rule in self.rules() {
-            let DeValue::Table(keys) = rule.get_ref() else { continue };
+        let entries = self
+            .lists
+            .iter()
+            .flat_map(|list| self.entries(list_name(list)).iter().map(move |entry| (list, entry)));
+        for (list, entry) in entries {
+            let DeValue::Table(keys) = entry.get_ref() else { continue };
             let covers =
                 |value: &Spanned<DeValue<'_>>| value.span().start <= at.start && at.end <= value.span().end;
             if let Some((key, _)) = keys.iter().find(|(_, value)| covers(value)) {
-                return self.rule.keys.iter().find(|known| known.name == key.get_ref());
+                return list.keys.iter().find(|known| known.name == key.get_ref());
             }
         }
         for (section, value) in self.table.get_ref() {
@@ -286,6 +311,11 @@ fn without(keys: &mut DeTable<'_>, at: &Range<usize>) -> bool {
 
 /// Most mistakes that are named at once.
 const MOST: usize = 50;
+
+/// The name of a list: that of its section is `[keep]`, as it is written in a message.
+fn list_name(list: &Section) -> &'static str {
+    list.name.trim_matches(['[', ']'])
+}
 
 fn names(section: &Section) -> Vec<&'static str> {
     section.keys.iter().map(|key| key.name).collect()

@@ -10,6 +10,7 @@ mod engine;
 mod error;
 mod keep_rule;
 pub(crate) mod key;
+mod kpi;
 mod page;
 mod process;
 mod profile;
@@ -20,6 +21,7 @@ mod spool;
 mod store;
 #[cfg(test)]
 mod tests;
+mod trunk;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -32,6 +34,8 @@ use engine::Limits;
 pub use error::ConfigError;
 pub(crate) use keep_rule::KeepRule;
 use key::{Key, Keys, Section};
+use kpi::Kpi;
+pub use kpi::KpiConfig;
 pub use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
@@ -43,6 +47,7 @@ pub(crate) use retention::Retention;
 pub(crate) use spool::{KeyFiles, Secrets, Spool};
 pub use store::default_records;
 use store::{Journal, Store};
+use trunk::TrunkGroup;
 pub(crate) use values::{HeaderField, LogLevel, Span, Speed};
 #[cfg(test)]
 use values::{ListenAddress, Size};
@@ -57,11 +62,16 @@ macro_rules! sections {
             $(pub(crate) $name: $Section,)+
             /// What is recorded of which call: the first rule that matches decides.
             pub(crate) keep: Vec<KeepRule>,
+            /// Groups of addresses with a name.
+            pub(crate) trunk: Vec<TrunkGroup>,
         }
 
         impl Config {
             /// The sections, in the order of the file.
             pub(crate) const SECTIONS: &[Section] = &[$($Section::SECTION),+];
+
+            /// The lists of tables.
+            pub(crate) const LISTS: &[Section] = &[KeepRule::SECTION, TrunkGroup::SECTION];
 
             /// Adopts the keys that a reload applies.
             pub(crate) fn adopt_live(&mut self, fresh: Self) {
@@ -69,10 +79,12 @@ macro_rules! sections {
                 self.keep = fresh.keep;
             }
 
-            /// The keys whose values differ; the first key of a rule stands for all rules.
+            /// The keys whose values differ; the first key of a list stands for all its entries.
             pub(crate) fn changed(&self, other: &Self) -> Vec<&'static Key> {
                 let rules = KeepRule::SECTION.keys.first().filter(|_| self.keep != other.keep);
-                std::iter::empty()$(.chain(self.$name.changed(&other.$name)))+.chain(rules).collect()
+                let trunks = TrunkGroup::SECTION.keys.first().filter(|_| self.trunk != other.trunk);
+                let sections = std::iter::empty()$(.chain(self.$name.changed(&other.$name)))+;
+                sections.chain(rules).chain(trunks).collect()
             }
 
             /// The numbers that are not within the bounds of their keys.
@@ -88,6 +100,7 @@ sections! {
     engine: Limits,
     quality: Quality,
     store: Store,
+    kpi: Kpi,
     journal: Journal,
     spool: Spool,
     retention: Retention,
@@ -126,7 +139,7 @@ impl Config {
     }
 
     fn parse_with(text: &str, profile: Option<Profile>) -> Result<Self, ConfigError> {
-        let document = Document::parse(text, Self::SECTIONS, &KeepRule::SECTION)?;
+        let document = Document::parse(text, Self::SECTIONS, Self::LISTS)?;
         let profile = profile.unwrap_or_else(|| document.profile());
         let mut config: Self = document.read(profile.table()?.get_ref())?;
         config.process.profile = profile;
@@ -136,13 +149,14 @@ impl Config {
             .map(|(section, key, problem)| document.at(section, key, problem))
             .collect();
         if let Err((place, key, problem)) = config.check_rules() {
-            wrong.push(document.at_rule(place, key, problem));
+            wrong.push(document.at_entry("keep", place, key, problem));
         } else if config.has_own_rules() && document.has("spool", "keep") {
             let problem = "has no effect beside [[keep]] rules: remove it, and add a last [[keep]] rule \
             without \
                 conditions";
             wrong.push(document.at("spool", "keep", problem.to_owned()));
         }
+        wrong.extend(config.trunks().err().map(|error| trunk::explained(&error, &document)));
         ConfigError::all(wrong).map_or(Ok(config), Err)
     }
 
@@ -176,7 +190,7 @@ impl ConfigFile {
 
     /// A problem with a key whose value is right, but cannot be used here.
     pub(crate) fn problem(&self, section: &str, key: &str, problem: String) -> ConfigError {
-        let error = match Document::parse(&self.text, Config::SECTIONS, &KeepRule::SECTION) {
+        let error = match Document::parse(&self.text, Config::SECTIONS, Config::LISTS) {
             Ok(document) => document.at(section, key, problem),
             Err(error) => error,
         };

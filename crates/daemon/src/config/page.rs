@@ -28,6 +28,10 @@ pub fn default_file() -> String {
     for line in RULES_EXAMPLE.lines() {
         let _ = writeln!(text, "# {line}");
     }
+    let _ = write!(text, "\n# {TRUNKS}\n");
+    for line in TRUNKS_EXAMPLE.lines() {
+        let _ = writeln!(text, "# {line}");
+    }
     text
 }
 
@@ -54,6 +58,14 @@ mask_dtmf = true
 
 [[keep]]
 keep = \"signalling\"
+";
+
+const TRUNKS: &str =
+    "Trunks: groups of addresses with a name, for KPIs and searches. An address that is in none is its own.";
+const TRUNKS_EXAMPLE: &str = "\
+[[trunk]]
+name = \"carrier-a\"
+addresses = [\"198.51.100.0/24\", \"2001:db8::/32\"]
 ";
 
 /// `docs/manual/configuration.md`.
@@ -89,6 +101,14 @@ fn manual() -> String {
          | key | default | meaning |\n|---|---|---|\n"
     );
     for key in <super::KeepRule as super::key::Keys>::SECTION.keys {
+        let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);
+    }
+    let _ = write!(
+        page,
+        "\n## [[trunk]]\n\n{TRUNKS} See [KPIs](kpis.md).\n\n```toml\n{TRUNKS_EXAMPLE}```\n\n\
+         | key | default | meaning |\n|---|---|---|\n"
+    );
+    for key in <super::TrunkGroup as super::key::Keys>::SECTION.keys {
         let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);
     }
     profiles(&mut page);
