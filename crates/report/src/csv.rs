@@ -94,7 +94,8 @@ impl Csv {
     }
 }
 
-fn row<T: AsRef<str>>(out: &mut dyn Write, cells: impl Iterator<Item = T>) -> io::Result<()> {
+/// Writes a line of cells, each quoted where it needs to be.
+pub fn row<T: AsRef<str>>(out: &mut dyn Write, cells: impl Iterator<Item = T>) -> io::Result<()> {
     let mut line = String::with_capacity(512);
     for (index, text) in cells.enumerate() {
         if index > 0 {

@@ -22,6 +22,7 @@ use crate::commands::{
     holds::Holds,
     keep::Keep,
     key::KeyArgs,
+    kpis::Kpis,
     live::Live,
     man::ManArgs,
     mos::Mos,
@@ -73,6 +74,7 @@ pub(crate) enum Command {
     Streams(Streams),
     Registrations(Registrations),
     Messages(Messages),
+    Kpis(Box<Kpis>),
     Export(Box<Export>),
     Anonymise(Anonymise),
     Verify(Verify),
@@ -113,6 +115,7 @@ impl Command {
             | Self::Streams(_)
             | Self::Registrations(_)
             | Self::Messages(_)
+            | Self::Kpis(_)
             | Self::Live(_)
             | Self::Status(_)
             | Self::Hold(_)

@@ -8,6 +8,7 @@
 //! | `files`, `sound` | the files of a call: packets, pages, sound |
 //! | `embed` | the sound of calls, to embed into a page |
 //! | `anonymous` | the options of anonymisation |
+//! | `kpi_args` | the configuration that names trunks |
 //! | `spool_args` | the spool whose packets a command reads |
 //! | `distant` | the bucket with older segments of a spool |
 //! | `helper` | the helper process for codec libraries |
@@ -30,6 +31,7 @@ mod helper;
 mod input;
 mod interrupt;
 mod keys;
+mod kpi_args;
 mod limit;
 mod order;
 mod page;
@@ -85,6 +87,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Streams(streams) => streams.run(screen),
         Command::Registrations(registrations) => registrations.run(screen),
         Command::Messages(messages) => messages.run(screen),
+        Command::Kpis(kpis) => kpis.run(screen),
         Command::Generate(generate) => generate.run(screen),
         Command::Compare(compare) => compare.run(screen),
         Command::Mos(mos) => mos.run(screen),

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::{NOON, call, id, registration, stream};
+use common::{DAY, NOON, call, id, message, registration, stream};
 use proptest::prelude::*;
 use ringtap_model::{Amendment, Call, JoinReason, Nanos, Registration, Stream};
 use ringtap_store::{FoldMinute, FoldedMinute, ImportWriter, MakeRollup, Reader, RollupCounts};
@@ -123,6 +123,11 @@ fn what_is_stored_is_used_until_a_record_changes() {
     // The same records again change nothing.
     write(dir.path(), &calls);
     assert_eq!(read(dir.path(), 1).0.computed, 0);
+    // Nor does a message, of which nothing is computed.
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
+    writer.message(&message(1)).unwrap();
+    writer.close().unwrap();
+    assert_eq!(read(dir.path(), 1).0.computed, 0);
     // A late call: its minute and the five after it.
     write(dir.path(), &[at(77, minute(2))]);
     let (counts, third) = read(dir.path(), 1);
@@ -207,6 +212,9 @@ fn a_span_has_whole_minutes() {
         })
         .unwrap();
     assert_eq!(found, [2, 3, 4]);
+    // The next day has nothing.
+    let counts = reader.rollups((NOON + DAY, NOON + DAY + DAY), &make, |_, _| Ok(())).unwrap();
+    assert_eq!(counts, RollupCounts::default());
 }
 
 fn any_record() -> impl Strategy<Value = Record> {

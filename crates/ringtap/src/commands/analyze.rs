@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
+use ringtap_kpi::Trunks;
 use ringtap_model::{Call, Filter, Message, Registration, Stream};
 use ringtap_report::summary::Summary;
 use ringtap_report::text::counted;
@@ -15,6 +16,7 @@ use crate::assumed::Assumed;
 use crate::exit::{Exit, Misuse};
 use crate::filter::FilterArgs;
 use crate::input::{Input, InputFiles, Listener, Workers};
+use crate::kpi_args::KpiArgs;
 use crate::order::OrderArgs;
 use crate::page::{CsvRecords, Format, Page};
 use crate::screen::Screen;
@@ -46,6 +48,8 @@ pub(crate) struct Analyze {
     #[arg(long, value_name = "DIR")]
     store: Option<PathBuf>,
     #[command(flatten)]
+    config: KpiArgs,
+    #[command(flatten)]
     workers: Workers,
     #[command(flatten)]
     filter: FilterArgs,
@@ -76,6 +80,7 @@ impl Analyze {
             .into());
         }
         let order = self.order.of(format)?;
+        let trunks = self.config.read(screen)?.unwrap_or_default().trunks;
         let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());
         // Results that scroll over the same terminal would break up the progress bar.
         let bar = match format {
@@ -90,8 +95,14 @@ impl Analyze {
         let store = self.store.as_deref().map(open).transpose()?;
         let page =
             Page::begin(format, order, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
-        let mut report =
-            Report { filter: self.filter.filter(), page, store, summary: Summary::default(), failed: None };
+        let mut report = Report {
+            filter: self.filter.filter(),
+            trunks,
+            page,
+            store,
+            summary: Summary::default(),
+            failed: None,
+        };
         let pass = input.pass_records(self.workers, &mut report, &bar)?;
         let Report { page, store, summary, failed, .. } = report;
         if let Some(error) = failed {
@@ -125,6 +136,7 @@ fn stored_line(written: RecordCounts) -> String {
 /// Prints and stores the records as the engine finds them.
 struct Report<'a> {
     filter: Filter,
+    trunks: Trunks,
     page: Page<'a>,
     store: Option<ImportWriter>,
     summary: Summary,
@@ -149,7 +161,8 @@ impl Report<'_> {
 }
 
 impl Sink for Report<'_> {
-    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+    fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
+        self.trunks.annotate(&mut call);
         let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
         if !self.filter.selects_call(&call, &streams) {
             return self.summary.left_out();

@@ -19,6 +19,7 @@ pub(crate) mod hold;
 pub(crate) mod holds;
 pub(crate) mod keep;
 pub(crate) mod key;
+pub(crate) mod kpis;
 pub(crate) mod live;
 pub(crate) mod man;
 pub(crate) mod mos;

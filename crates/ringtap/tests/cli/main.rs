@@ -10,6 +10,7 @@
 //! | `found` | records of a file and of the database, found by the same filters |
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
+//! | `kpis` | KPIs against a second implementation |
 //! | `live` | its loopback, and refusals |
 //! | `hostile_files` | files that cost more than their size, or change while they are read |
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
@@ -30,6 +31,7 @@ mod formats;
 mod found;
 mod hostile_files;
 mod installed;
+mod kpis;
 mod live;
 mod opus;
 mod page;
