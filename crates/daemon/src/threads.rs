@@ -114,10 +114,6 @@ impl Threads {
             hands_over: !source.files && config.journal.enabled,
         };
         threads.amend(config, store)?;
-        if !threads.files {
-            let records = config.store.directory.clone();
-            threads.kpis = Some(KpiThread::start(records, config.kpi.settings())?);
-        }
         let trunks = Arc::new(config.trunks().context("the trunks of the configuration cannot be used")?);
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
@@ -197,6 +193,10 @@ impl Threads {
                 handover::go_on(&recovered, (last, time::now()), &mut ready, settle)
             }
         };
+        if !self.files {
+            let records = config.store.directory.clone();
+            self.kpis = Some(KpiThread::start(records, config.kpi.settings())?);
+        }
         let sender = store.sender().context("the store's thread has stopped")?;
         self.recovering = recovered::record(recovered, going_on, config, far_tier, sender)?;
         for (worker, tap) in ready.into_iter().zip(taps) {
@@ -292,9 +292,7 @@ impl Threads {
         if let Some(housekeeping) = self.housekeeping {
             housekeeping.close();
         }
-        if let Some(kpis) = self.kpis {
-            kpis.close();
-        }
+        self.kpis.into_iter().for_each(KpiThread::close);
         // A replay has time: it waits until all records are written.
         let dropped_before = store.counts().records_dropped();
         if !handed_over.is_empty() {
