@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use ringtap_capture::{Capture, Error};
-use ringtap_engine::RoundRobin;
-use ringtap_engine::{Config, Counters, Engine, Sink, StreamEnd};
+use ringtap_engine::{Config, Counters, DeferredCall, Engine, RoundRobin, Sink, StreamEnd};
 use ringtap_model::{Call, Frame, Message, Registration, Stream};
 use serde_json::Value;
 
@@ -83,6 +82,51 @@ pub fn frames<'a>(frames: impl Iterator<Item = Frame<'a>>, config: Config, batch
     }
     engine.batch(&pending, &mut records);
     engine.close(&mut records);
+    records.counters = engine.counters().clone();
+    records
+}
+
+/// Has the records of calls made after the end, as another thread may.
+#[derive(Default)]
+struct Later {
+    found: Records,
+    calls: Vec<DeferredCall>,
+}
+
+impl Sink for Later {
+    const DEFERRED: bool = true;
+
+    fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.found.call(call, streams);
+    }
+    fn deferred(&mut self, call: DeferredCall) {
+        self.calls.push(call);
+    }
+    fn stream(&mut self, stream: StreamEnd) {
+        self.found.stream(stream);
+    }
+    fn registration(&mut self, registration: Registration) {
+        self.found.registration(registration);
+    }
+    fn message(&mut self, message: Message) {
+        self.found.message(message);
+    }
+}
+
+/// Runs frames through an engine, and makes the records of its calls when all frames are handled. The records
+/// are in another order than those of [`frames`].
+pub fn deferred<'a>(frames: impl Iterator<Item = Frame<'a>>, config: Config, batch: usize) -> Records {
+    let frames: Vec<Frame<'a>> = frames.collect();
+    let mut engine = Engine::new(config);
+    let completer = engine.completer();
+    let mut later = Later::default();
+    frames.chunks(batch).for_each(|batch| engine.batch(batch, &mut later));
+    engine.close(&mut later);
+    let Later { found: mut records, calls } = later;
+    for call in calls {
+        let (call, streams) = completer.complete(call);
+        records.call(call, streams);
+    }
     records.counters = engine.counters().clone();
     records
 }

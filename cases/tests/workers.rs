@@ -39,6 +39,10 @@ fn check(path: &Path, config: &Config) -> Vec<String> {
     let single = run::frames(captured.iter(), config.clone(), 64);
     let wanted = sorted(&single);
     let mut faults = Vec::new();
+    let deferred = run::deferred(captured.iter(), config.clone(), 64);
+    if let Some(difference) = difference(&wanted, &sorted(&deferred)) {
+        faults.push(format!("{}: records made after the end:\n{difference}", path.display()));
+    }
     for workers in WORKERS {
         for batch in BATCHES {
             let team = run::team(captured.iter(), config, workers, batch);

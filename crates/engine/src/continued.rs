@@ -5,8 +5,7 @@
 
 use ringtap_model::{Call, Endpoint, Nanos};
 
-use crate::sink::CallNumber;
-use crate::update::{CallRef, CallStatus, InputOrder};
+use crate::update::{CallNumber, CallRef, CallStatus, InputOrder};
 
 /// A call in progress when the last run ended.
 #[derive(Clone, Debug)]

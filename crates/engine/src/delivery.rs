@@ -1,10 +1,13 @@
 //! Records: a call's with those of its streams, a stream's without a call.
 
+use std::sync::Arc;
+
 use ringtap_model::{Call, Dtmf, DtmfSource, Id, Nanos, Note, Stream};
 use ringtap_quality::Receivers;
 use ringtap_quality::notes::{self, MediaFacts};
 
 use crate::context::{Context, SipVerdict};
+use crate::deferred::DeferredCall;
 use crate::engine::{Engine, context};
 use crate::media::{EndedStream, StreamContext};
 use crate::media_paths::MediaPaths;
@@ -81,16 +84,24 @@ impl<X: Tracker> Engine<X> {
     /// Delivers a call's record and those of its streams.
     pub(crate) fn deliver_call<S: Sink>(
         &mut self,
-        ended: EndedCall,
+        ended: Box<EndedCall>,
         figures: Vec<EndedStream>,
         collected: Collected,
         sink: &mut S,
     ) {
-        let (record, streams) = complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
+        let now = self.clock.now();
+        // A tracker that wants calls is told of them here.
+        if S::DEFERRED && !X::WANTS.calls {
+            if collected == Collected::Ended {
+                sink.deferred(DeferredCall { ended, figures, now });
+            }
+            return;
+        }
+        let (record, streams) = complete(*ended, figures, &self.receivers, (&self.paths, now));
         if collected == Collected::SoFar {
             return sink.lost(record, streams);
         }
-        self.paths.add(&streams, self.clock.now());
+        self.paths.add(&streams, now);
         if X::WANTS.calls {
             self.trackers.added.call_ended(&record, &streams);
         }
@@ -115,6 +126,11 @@ impl<X: Tracker> Engine<X> {
             self.paths.add_any(self.clock.now());
             sink.stream(StreamEnd { serial, record, recorded });
         }
+    }
+
+    /// What makes the records of its [deferred](Sink::deferred) calls.
+    pub fn completer(&self) -> Completer {
+        Completer { receivers: self.receivers.clone(), paths: self.paths.clone() }
     }
 
     /// The records of a call as if it ended now.
@@ -158,6 +174,23 @@ impl<X: Tracker> Engine<X> {
         }
         let mut cx = context!(self, TimerOwner::Added, sink);
         self.trackers.close(&mut cx);
+    }
+}
+
+/// Makes the records of an engine's [deferred](Sink::deferred) calls, in any thread: those of each half
+/// second after those of the half seconds before, since earlier calls tell where media was seen.
+pub struct Completer {
+    receivers: Receivers,
+    paths: Arc<MediaPaths>,
+}
+
+impl Completer {
+    /// The records of a call and of its streams, as [`Sink::call`] gets them.
+    pub fn complete(&self, call: DeferredCall) -> (Call, Vec<StreamEnd>) {
+        let DeferredCall { ended, figures, now } = call;
+        let (record, streams) = complete(*ended, figures, &self.receivers, (&self.paths, now));
+        self.paths.add(&streams, now);
+        (record, streams)
     }
 }
 

@@ -56,11 +56,11 @@ impl<X: Tracker> Engine<X> {
         sink: &mut S,
     ) {
         self.due.count_record();
-        let Some(call) = ended.media else { return self.deliver_call(*ended, Vec::new(), how, sink) };
+        let Some(call) = ended.media else { return self.deliver_call(ended, Vec::new(), how, sink) };
         let figures = self.streams_of(call, how, sink);
-        let Some(member) = &mut self.member else { return self.deliver_call(*ended, figures, how, sink) };
+        let Some(member) = &mut self.member else { return self.deliver_call(ended, figures, how, sink) };
         if let Some((ended, figures)) = member.ask_streams(call, how, ended, figures, now) {
-            self.deliver_call(*ended, figures, how, sink);
+            self.deliver_call(ended, figures, how, sink);
         }
     }
 
@@ -138,7 +138,7 @@ impl<X: Tracker> Engine<X> {
             }
             WorkerMessage::StreamsCollected(call, how, figures) => {
                 if let Some((ended, figures)) = member.streams_collected(call, how, figures) {
-                    self.deliver_call(*ended, figures, how, sink);
+                    self.deliver_call(ended, figures, how, sink);
                 }
             }
             WorkerMessage::LearnedEndpoint(learned) => streams.queue_learned(*learned),
@@ -220,7 +220,7 @@ impl<X: Tracker> Engine<X> {
             if let Some(heard) = member.give_up_heard(call, until) {
                 self.answer_last_heard(call, heard, sink);
             } else if let Some((how, (ended, figures))) = member.give_up_streams(call, until) {
-                self.deliver_call(*ended, figures, how, sink);
+                self.deliver_call(ended, figures, how, sink);
             }
         }
     }
@@ -230,7 +230,7 @@ impl<X: Tracker> Engine<X> {
         let Some(member) = self.member.take() else { return };
         let ending: Vec<(Box<EndedCall>, Vec<EndedStream>)> = member.into_ending();
         for (ended, figures) in ending {
-            self.deliver_call(*ended, figures, Collected::Ended, sink);
+            self.deliver_call(ended, figures, Collected::Ended, sink);
         }
     }
 

@@ -34,7 +34,7 @@
 //! | `tracker`, `context` | the interface of trackers: what they want, what they are lent |
 //! | `trackers` | calls, registrations, messages, streams, RTCP |
 //! | `media` | the stream table: numbering, jitter, binding to calls, records |
-//! | `delivery` | records of calls and streams that have ended |
+//! | `delivery`, `deferred` | records of calls and streams that have ended, made here or by another thread |
 //! | `continued`, `restart` | calls that go on over a restart of the program |
 //! | [`team`], `exchange`, `stages`, `media_stage`, `round_robin` | several engines that share the work |
 //! | `update` | what signalling tells media, between workers too |
@@ -52,6 +52,7 @@ mod codecs;
 mod context;
 mod continued;
 mod decode;
+mod deferred;
 mod delivery;
 mod engine;
 mod exchange;
@@ -77,9 +78,12 @@ pub use config::Config;
 pub use context::{Context, Datagram, Hop, SipMessage};
 pub use continued::{ContinuedCall, ContinuedCodec, ContinuedLeg, ContinuedMedia};
 pub use counters::Counters;
+pub use deferred::DeferredCall;
+pub use delivery::Completer;
 pub use engine::Engine;
 pub use media::stream_id;
 pub use round_robin::RoundRobin;
-pub use sink::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
+pub use sink::{CallPhase, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 pub use table::slots::{Slots, Ticket};
 pub use tracker::{Sharing, Tracker, Wants};
+pub use update::{CallNumber, RecordedPackets};

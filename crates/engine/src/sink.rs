@@ -5,44 +5,8 @@ use std::any::Any;
 use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transport};
 use ringtap_wire::sip;
 
-use crate::update::CallRef;
-
-/// Identifies a call in progress across all workers of a team. A table indexed by [`CallNumber::slot`] finds
-/// it without a search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct CallNumber(pub(crate) CallRef);
-
-impl CallNumber {
-    /// The worker that owns its signalling.
-    pub fn worker(self) -> usize {
-        self.0.worker()
-    }
-
-    /// Its slot in that worker's table of calls, below the worker's share of `max_calls`. Reused once the
-    /// call has ended.
-    pub fn slot(self) -> u32 {
-        self.0.ticket().slot
-    }
-
-    /// One number for all of it: no other call of the last sixteen million in its slot has it.
-    pub fn to_bits(self) -> u64 {
-        self.0.to_bits()
-    }
-
-    /// Distinguishes it from the last sixteen million calls that used the same slot.
-    pub fn generation(self) -> u32 {
-        self.0.ticket().generation
-    }
-}
-
-/// How many packets of a stream a sink has recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RecordedPackets {
-    /// Packets recorded, whole or in part.
-    pub packets: u64,
-    /// Packets that should have been recorded and were not.
-    pub lost: u64,
-}
+use crate::deferred::DeferredCall;
+pub use crate::update::{CallNumber, RecordedPackets};
 
 /// A stream's record, with the serial number that [`Sink::rtp`] gave its packets.
 #[derive(Clone, Debug)]
@@ -157,6 +121,9 @@ pub trait Sink {
     const PROGRESS: bool = false;
     /// Whether the engine calls [`Sink::lost`]. When false it costs nothing.
     const LOST: bool = false;
+    /// Whether the engine calls [`Sink::deferred`] in place of [`Sink::call`] and [`Sink::lost`], unless it
+    /// has an added tracker that wants calls.
+    const DEFERRED: bool = false;
 
     /// A call ended, with its streams in order of their first packet.
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>);
@@ -165,6 +132,8 @@ pub trait Sink {
     /// [`Sink::call`] amends this record then, or when a BYE comes late. `recorded` of the streams is not
     /// known yet.
     fn lost(&mut self, _call: Call, _streams: Vec<StreamEnd>) {}
+    /// A call ended: a [`Completer`](crate::Completer) makes its record, in this thread or another.
+    fn deferred(&mut self, _call: DeferredCall) {}
     /// A stream that belongs to no call ended.
     fn stream(&mut self, stream: StreamEnd);
     /// A registration ended.

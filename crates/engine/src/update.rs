@@ -37,6 +37,34 @@ impl CallRef {
     }
 }
 
+/// Identifies a call in progress across all workers of a team. A table indexed by [`CallNumber::slot`] finds
+/// it without a search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct CallNumber(pub(crate) CallRef);
+
+impl CallNumber {
+    /// The worker that owns its signalling.
+    pub fn worker(self) -> usize {
+        self.0.worker()
+    }
+
+    /// Its slot in that worker's table of calls, below the worker's share of `max_calls`. Reused once the
+    /// call has ended.
+    pub fn slot(self) -> u32 {
+        self.0.ticket().slot
+    }
+
+    /// One number for all of it: no other call of the last sixteen million in its slot has it.
+    pub fn to_bits(self) -> u64 {
+        self.0.to_bits()
+    }
+
+    /// Distinguishes it from the last sixteen million calls that used the same slot.
+    pub fn generation(self) -> u32 {
+        self.0.ticket().generation
+    }
+}
+
 /// Position in the order of the input: the number of the frame, and an index among the messages and streams
 /// of that frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,6 +145,15 @@ pub(crate) struct EndedCall {
     pub(crate) facts: MediaFacts,
     /// A call of the last run, with no message since: when that run ended.
     pub(crate) silent_since: Option<Nanos>,
+}
+
+/// How many packets of a stream a sink has recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecordedPackets {
+    /// Packets recorded, whole or in part.
+    pub packets: u64,
+    /// Packets that should have been recorded and were not.
+    pub lost: u64,
 }
 
 /// Payload types as one media description announced them, shared by its endpoints.

@@ -2,7 +2,7 @@
 
 use super::details::{NONE, TypeCount, count_type, main_type};
 use super::{EndedStream, StreamTable};
-use crate::sink::RecordedPackets;
+use crate::update::RecordedPackets;
 
 impl StreamTable {
     /// Ends a flow whose endpoints another call took over; its call's record will ask for it.

@@ -11,10 +11,9 @@ use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
 use crate::address_text::AddressText;
 use crate::codecs::Codec;
-use crate::sink::RecordedPackets;
 use crate::table::hash;
 use crate::text::{round, text};
-use crate::update::Side;
+use crate::update::{RecordedPackets, Side};
 
 /// What a stream's record takes from its call.
 pub(crate) struct StreamContext<'a> {
