@@ -1,7 +1,11 @@
 //! Passes capture files through the engine, to the last packet or to Ctrl-C.
 
+mod ahead;
 mod batches;
+mod chunk;
 mod order;
+mod pipeline;
+mod plan;
 mod schedule;
 mod threads;
 mod workers;
@@ -27,11 +31,10 @@ use crate::engine_config::engine_config;
 use crate::exit::{self, Exit};
 use crate::interrupt;
 use crate::screen::Screen;
+pub(crate) use chunk::BATCH;
 use order::InOrder;
 pub(crate) use threads::Workers;
 
-/// Frames passed to the engine at once: enough for its prefetching, few enough to stay in the L1 cache.
-pub(crate) const BATCH: usize = 512;
 /// Bytes of input from which on a progress bar is shown.
 const LARGE: u64 = 64 << 20;
 /// How long standard input may take to end after Ctrl-C, which usually also ends its writer.
@@ -197,11 +200,16 @@ impl Input {
     }
 
     /// Passes all frames to a new engine and closes it. Two passes over the same input give the same calls
-    /// and serials.
+    /// and serials. Another thread reads ahead where that is faster.
     pub(crate) fn pass<S: Listener>(&self, sink: &mut S, bar: &ProgressBar) -> Pass {
+        let is_ahead = Workers::default().number(self.size()) > 1;
+        self.pass_in_one(sink, bar, is_ahead)
+    }
+
+    fn pass_in_one<S: Listener>(&self, sink: &mut S, bar: &ProgressBar, is_ahead: bool) -> Pass {
         let mut engine = Engine::new(self.config());
         let mut frames = self.frames();
-        let end = self.feed(&mut frames, sink, bar, |batch, sink| engine.batch(batch, sink));
+        let end = self.feed(&mut frames, sink, (bar, is_ahead), |batch, sink| engine.batch(batch, sink));
         engine.close(sink);
         bar.finish_and_clear();
         self.finish(&frames, end, engine.counters().clone())
@@ -224,7 +232,7 @@ impl Input {
         let workers = workers.number(self.size());
         if workers == 1 {
             let mut sink = InOrder::new(sink);
-            let pass = self.pass(&mut sink, bar);
+            let pass = self.pass_in_one(&mut sink, bar, false);
             sink.flush();
             return Ok(pass);
         }
@@ -251,29 +259,32 @@ impl Input {
         Interrupted::At(offset.saturating_mul(100) / self.size().max(1))
     }
 
-    /// Passes all frames to `process`, until the end, Ctrl-C, or the sink has enough.
+    /// Passes all frames to `process`, until the end, Ctrl-C, or the sink has enough. `is_ahead`: another
+    /// thread reads them.
     fn feed<S: Listener>(
         &self,
         frames: &mut Merge,
         sink: &mut S,
-        bar: &ProgressBar,
+        (bar, is_ahead): (&ProgressBar, bool),
         mut process: impl FnMut(&[Frame<'_>], &mut S),
     ) -> PassEnd {
         let mut end = PassEnd::default();
-        loop {
-            let batch = frames.batch(BATCH);
-            let Some(first) = batch.first() else { break };
+        let mut handle = |batch: &[Frame<'_>], offset| {
+            let Some(first) = batch.first() else { return true };
             let span = end.span.get_or_insert_with(|| TimeSpan::new(first.time));
             batch.iter().for_each(|frame| span.add(frame.time));
-            process(&batch, sink);
-            bar.set_position(frames.offset());
+            process(batch, sink);
+            bar.set_position(offset);
             if sink.has_enough() {
-                break;
+                return false;
             }
             if interrupt::asked() && !self.cut_short {
-                end.interrupted = Some(self.interrupted_at(frames.offset()));
-                break;
+                end.interrupted = Some(self.interrupted_at(offset));
             }
+            end.interrupted.is_none()
+        };
+        if !(is_ahead && ahead::each_batch_read_ahead(frames, &mut handle)) {
+            ahead::each_batch(frames, &mut handle);
         }
         end
     }

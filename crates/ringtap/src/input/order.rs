@@ -34,16 +34,21 @@ impl Sink for Found {
 impl Record {
     /// Its place among the records of a tick. Which worker made it depends on the seed of the hashes, and
     /// tells nothing.
-    fn place(&self) -> (u8, u64, Id) {
+    pub(super) fn place(&self) -> (u8, u64, Id) {
         match self {
-            Self::Call(call, _) => (0, call.start().unwrap_or_default().0, call.id),
+            Self::Call(call, _) => Self::place_of_call(call),
             Self::Stream(stream) => (1, stream.serial, stream.record.id),
             Self::Registration(registration) => (2, registration.first.0, registration.id),
             Self::Message(message) => (3, message.time.0, message.id),
         }
     }
 
-    fn pass_to<S: Sink>(self, sink: &mut S) {
+    /// The place of a call's record, which its streams do not change.
+    pub(super) fn place_of_call(call: &Call) -> (u8, u64, Id) {
+        (0, call.start().unwrap_or_default().0, call.id)
+    }
+
+    pub(super) fn pass_to<S: Sink>(self, sink: &mut S) {
         match self {
             Self::Call(call, streams) => sink.call(*call, streams),
             Self::Stream(stream) => sink.stream(*stream),

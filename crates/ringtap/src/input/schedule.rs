@@ -7,12 +7,15 @@
 
 use std::collections::VecDeque;
 
+use ringtap_capture::Merge;
 use ringtap_engine::team::{self, BatchKind, Stage, Stages};
 use ringtap_engine::{Counters, Engine};
 use ringtap_model::Frame;
+use ringtap_report::summary::TimeSpan;
 
 use super::batches::{Batch, Batches, Chunk};
 use super::order::{Found, Record};
+use super::plan::{Plan, Surroundings};
 
 /// Chunks of the input in memory at once.
 const CHUNKS: usize = 3;
@@ -23,7 +26,7 @@ const SMALL: usize = 256;
 
 /// An engine, and the records that it has made since the last tick.
 pub(super) struct Member {
-    pub(super) engine: Engine,
+    engine: Engine,
     found: Found,
     /// Room for the frames of a stage; empty.
     room: Vec<Frame<'static>>,
@@ -61,7 +64,7 @@ enum Step {
     Finished,
 }
 
-/// See the module. None of its functions takes long: threads share it behind a lock.
+/// See the module.
 pub(super) struct Schedule {
     /// None while a thread reads.
     input: Option<Box<Batches>>,
@@ -81,7 +84,7 @@ pub(super) struct Schedule {
     /// Records of the ticks that are over.
     records: VecDeque<Vec<Record>>,
     /// A thread has panicked.
-    pub(super) has_failed: bool,
+    has_failed: bool,
 }
 
 impl Schedule {
@@ -103,68 +106,14 @@ impl Schedule {
         }
     }
 
-    /// What thread `me` does next, best with the engine of that number. `passes`: it has the sink.
-    pub(super) fn next(&mut self, me: usize, passes: bool) -> Option<Task> {
-        let next = match passes && self.records.len() > WAITING {
-            true => None,
-            false => self.next_small().or_else(|| self.next_stage(me)),
-        };
-        match next {
-            None if passes && !self.records.is_empty() => self.records.pop_front().map(Task::Pass),
-            None => self.next_read(),
-            next => next,
-        }
-    }
-
-    /// Whether another thread could do something.
-    pub(super) fn has_more(&self) -> bool {
-        let can_run = match &self.step {
-            Step::Idle => self.can_run_small(),
-            Step::Finished => false,
-            Step::Stage { waiting, .. } => waiting.iter().any(|waits| *waits),
-            Step::Media { .. } => (0..self.members.len()).any(|worker| self.is_open(worker)),
-        };
-        !self.has_failed && (can_run || self.can_read() || !self.records.is_empty())
-    }
-
-    /// Whether there is nothing left to do, for a thread that has the sink or for any other.
-    pub(super) fn is_finished(&self, passes: bool) -> bool {
-        self.has_failed || matches!(self.step, Step::Finished) && (self.records.is_empty() || !passes)
-    }
-
-    /// The counters of all engines, and the input, after the end.
-    pub(super) fn into_results(self) -> (Counters, Option<Box<Batches>>) {
+    /// The counters of all engines, the input, and the times of its frames, after the end; None when a thread
+    /// has panicked.
+    pub(super) fn into_results(self) -> Option<(Counters, Merge, Option<TimeSpan>)> {
+        let input = self.input.filter(|_| !self.has_failed)?;
         let mut counters = Counters::default();
         self.members.iter().flatten().for_each(|member| counters += member.engine.counters());
-        (counters, self.input)
-    }
-
-    /// Enters what a task has done.
-    pub(super) fn done(&mut self, done: Done) {
-        match done {
-            Done::Stage { worker, member, more } => {
-                self.members[worker] = Some(member);
-                self.more |= more;
-                if let Step::Media { passed, .. } = &mut self.step {
-                    passed[worker] += 1;
-                }
-            }
-            Done::Small { members, batches, records } => {
-                batches.into_iter().for_each(|batch| self.finished(batch));
-                self.members = members.into_iter().map(Some).collect();
-                self.records.extend(records);
-            }
-            Done::Read { input, batches, has_ended } => {
-                self.input = Some(input);
-                self.has_ended |= has_ended;
-                if batches.is_empty() {
-                    self.chunks -= 1;
-                }
-                self.batches.extend(batches);
-            }
-            Done::Pass { has_enough } => self.has_ended |= has_enough,
-        }
-        self.advance();
+        let (frames, span) = input.into_parts();
+        Some((counters, frames, span))
     }
 
     fn next_small(&mut self) -> Option<Task> {
@@ -314,9 +263,92 @@ impl Schedule {
     }
 }
 
+impl Plan for Schedule {
+    type Task = Task;
+    type Done = Done;
+    type Records = Vec<Record>;
+
+    /// Best with the engine of the thread's number.
+    fn next(&mut self, me: usize, passes: bool) -> Option<Task> {
+        let next = match passes && self.records.len() > WAITING {
+            true => None,
+            false => self.next_small().or_else(|| self.next_stage(me)),
+        };
+        match next {
+            None if passes && !self.records.is_empty() => self.records.pop_front().map(Task::Pass),
+            None => self.next_read(),
+            next => next,
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        let can_run = match &self.step {
+            Step::Idle => self.can_run_small(),
+            Step::Finished => false,
+            Step::Stage { waiting, .. } => waiting.iter().any(|waits| *waits),
+            Step::Media { .. } => (0..self.members.len()).any(|worker| self.is_open(worker)),
+        };
+        !self.has_failed && (can_run || self.can_read() || !self.records.is_empty())
+    }
+
+    fn is_finished(&self, passes: bool) -> bool {
+        self.has_failed || matches!(self.step, Step::Finished) && (self.records.is_empty() || !passes)
+    }
+
+    fn perform(task: Task, surroundings: &mut Surroundings<'_, Vec<Record>>) -> Done {
+        match task {
+            Task::Stage { worker, mut member, stage, batch } => {
+                let more = member.run(worker, stage, batch.as_ref());
+                Done::Stage { worker, member, more }
+            }
+            Task::Small { mut members, batches } => {
+                let records = run_small(&mut members, &batches);
+                Done::Small { members, batches, records }
+            }
+            Task::Read { mut input, chunk } => {
+                let batches: Vec<_> = input.next(chunk).collect();
+                let has_ended = batches.is_empty() || !(surroundings.on_read)(input.offset());
+                Done::Read { input, batches, has_ended }
+            }
+            Task::Pass(records) => Done::Pass { has_enough: surroundings.pass(records) },
+        }
+    }
+
+    fn done(&mut self, done: Done) {
+        match done {
+            Done::Stage { worker, member, more } => {
+                self.members[worker] = Some(member);
+                self.more |= more;
+                if let Step::Media { passed, .. } = &mut self.step {
+                    passed[worker] += 1;
+                }
+            }
+            Done::Small { members, batches, records } => {
+                batches.into_iter().for_each(|batch| self.finished(batch));
+                self.members = members.into_iter().map(Some).collect();
+                self.records.extend(records);
+            }
+            Done::Read { input, batches, has_ended } => {
+                self.input = Some(input);
+                self.has_ended |= has_ended;
+                if batches.is_empty() {
+                    self.chunks -= 1;
+                }
+                self.batches.extend(batches);
+            }
+            Done::Pass { has_enough } => self.has_ended |= has_enough,
+        }
+        self.advance();
+    }
+
+    fn fail(&mut self) {
+        self.has_failed = true;
+    }
+}
+
 impl Member {
     /// Runs a stage over its frames of a batch.
-    pub(super) fn run(&mut self, worker: usize, stage: Stage, batch: Option<&Batch>) -> bool {
+    fn run(&mut self, worker: usize, stage: Stage, batch: Option<&Batch>) -> bool {
         let mut frames: Vec<Frame<'_>> = std::mem::take(&mut self.room);
         if let (Some(list), Some(batch)) = (stage.list(), batch) {
             frames.extend(batch.frames(worker, list));
@@ -330,7 +362,7 @@ impl Member {
 }
 
 /// Runs small batches with all engines; returns the records of each tick before the last.
-pub(super) fn run_small(members: &mut [Box<Member>], batches: &[Batch]) -> Vec<Vec<Record>> {
+fn run_small(members: &mut [Box<Member>], batches: &[Batch]) -> Vec<Vec<Record>> {
     let mut records = Vec::new();
     for batch in batches {
         let kind = batch.kind();

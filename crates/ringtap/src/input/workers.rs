@@ -1,4 +1,4 @@
-//! A team of engines in lockstep, shared by threads: the records of a single engine, in less time.
+//! Threads that share one input: the records of one thread, in less time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,14 +12,18 @@ use ringtap_export::find::Listener;
 use ringtap_report::summary::TimeSpan;
 
 use super::batches::Batches;
-use super::order::{Record, pass_in_order};
-use super::schedule::{Done, Schedule, Task, run_small};
+use super::order::pass_in_order;
+use super::pipeline::{Pipeline, pass_groups};
+use super::plan::{Plan, Surroundings};
+use super::schedule::Schedule;
 
 /// How often a thread looks for something to do before it sleeps: some microseconds, less than waking it up
 /// takes.
 const SPINS: u32 = 1000;
+/// Threads for each engine: beside it, reading and records are work for one.
+const THREADS_OF_ENGINE: usize = 2;
 
-/// What a team has done.
+/// What the threads have done.
 pub(super) struct Outcome {
     pub(super) counters: Counters,
     /// The input, after its last frame.
@@ -28,18 +32,18 @@ pub(super) struct Outcome {
 }
 
 /// Threads that work through one input.
-struct Team<F> {
-    schedule: Mutex<Schedule>,
+struct Team<P, F> {
+    plan: Mutex<P>,
     changed: Condvar,
-    /// Changes of the schedule so far, and threads that sleep.
+    /// Changes of the plan so far, and threads that sleep.
     changes: AtomicUsize,
     sleeping: AtomicUsize,
     /// Is told how many bytes of the input were read; whether to go on.
     on_read: F,
 }
 
-/// Passes an input through `workers` engines by as many threads. `on_read` is told how many bytes were read,
-/// and says whether to go on.
+/// Passes an input through one engine, or several for many threads, by `workers` threads. `on_read` is told
+/// how many bytes were read, and says whether to go on.
 ///
 /// # Errors
 ///
@@ -51,82 +55,88 @@ pub(super) fn run<S: Listener>(
     sink: &mut S,
     on_read: impl Fn(u64) -> bool + Sync,
 ) -> anyhow::Result<Outcome> {
-    let engines = Engine::team(config, workers);
-    let workers = engines.len();
-    let team = Team {
-        schedule: Mutex::new(Schedule::new(engines, Batches::new(frames, Assigner::new(config, workers)))),
-        changed: Condvar::new(),
-        changes: AtomicUsize::new(0),
-        sleeping: AtomicUsize::new(0),
-        on_read,
+    let results = match workers / THREADS_OF_ENGINE {
+        ..2 => {
+            let engine = Engine::new(config.clone());
+            let completer = engine.completer();
+            let pipeline = Team::new(Pipeline::new(engine, frames), on_read);
+            let pass = |groups| {
+                pass_groups(groups, &completer, sink);
+                sink.has_enough()
+            };
+            pipeline.run(workers, pass).into_results()
+        }
+        engines => {
+            let batches = Batches::new(frames, Assigner::new(config, engines));
+            let team = Team::new(Schedule::new(Engine::team(config, engines), batches), on_read);
+            let pass = |records| {
+                pass_in_order(records, sink);
+                sink.has_enough()
+            };
+            team.run(workers, pass).into_results()
+        }
     };
-    thread::scope(|scope| {
-        let team = &team;
-        let start = |me| {
-            let builder = thread::Builder::new().name(format!("worker {me}"));
-            builder.spawn_scoped(scope, move || team.work(me, None::<&mut ()>, |(), _| false))
-        };
-        // Any thread can run any engine: fewer threads take longer, no more.
-        let threads: Vec<_> = (1..workers).map_while(|me| start(me).ok()).collect();
-        team.work(0, Some(sink), |sink, records| {
-            pass_in_order(records, sink);
-            sink.has_enough()
-        });
-        // Joined here, or the panic of one would go on in this thread.
-        threads.into_iter().for_each(|thread| _ = thread.join());
-    });
-    let schedule = team.schedule.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let failed = schedule.has_failed;
-    let (counters, input) = schedule.into_results();
-    let input = input.filter(|_| !failed).ok_or_else(worker_failed)?;
-    let (frames, span) = input.into_parts();
+    let (counters, frames, span) = results.ok_or_else(worker_failed)?;
     Ok(Outcome { counters, frames, span })
 }
 
-impl<F: Fn(u64) -> bool> Team<F> {
+impl<P: Plan + Send, F: Fn(u64) -> bool + Sync> Team<P, F> {
+    fn new(plan: P, on_read: F) -> Self {
+        Self {
+            plan: Mutex::new(plan),
+            changed: Condvar::new(),
+            changes: AtomicUsize::new(0),
+            sleeping: AtomicUsize::new(0),
+            on_read,
+        }
+    }
+
+    /// Runs so many threads to the end, of which this one passes records to the sink.
+    fn run(self, threads: usize, mut pass: impl FnMut(P::Records) -> bool) -> P {
+        thread::scope(|scope| {
+            let team = &self;
+            let start = |me| {
+                let builder = thread::Builder::new().name(format!("worker {me}"));
+                builder.spawn_scoped(scope, move || team.work(me, None))
+            };
+            // Any thread can do any task: fewer threads take longer, no more.
+            let threads: Vec<_> = (1..threads).map_while(|me| start(me).ok()).collect();
+            team.work(0, Some(&mut pass));
+            // Joined here, or the panic of one would go on in this thread.
+            threads.into_iter().for_each(|thread| _ = thread.join());
+        });
+        self.plan.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<P: Plan, F: Fn(u64) -> bool> Team<P, F> {
     /// Runs a thread until there is nothing left to do. `pass` passes records to the sink, and returns
     /// whether that has enough.
-    fn work<S>(&self, me: usize, mut sink: Option<&mut S>, pass: impl Fn(&mut S, Vec<Record>) -> bool) {
+    fn work<'a>(&'a self, me: usize, pass: Option<&'a mut dyn FnMut(P::Records) -> bool>) {
         let _guard = Guard(self);
-        let mut schedule = self.lock();
-        while !schedule.is_finished(sink.is_some()) {
-            let Some(task) = schedule.next(me, sink.is_some()) else {
-                schedule = self.wait(schedule);
+        let passes = pass.is_some();
+        let mut surroundings = Surroundings { on_read: &self.on_read, pass };
+        let mut plan = self.lock();
+        while !plan.is_finished(passes) {
+            let Some(task) = plan.next(me, passes) else {
+                plan = self.wait(plan);
                 continue;
             };
-            if schedule.has_more() {
+            if plan.has_more() {
                 self.wake();
             }
-            drop(schedule);
-            let done = match task {
-                Task::Stage { worker, mut member, stage, batch } => {
-                    let more = member.run(worker, stage, batch.as_ref());
-                    Done::Stage { worker, member, more }
-                }
-                Task::Small { mut members, batches } => {
-                    let records = run_small(&mut members, &batches);
-                    Done::Small { members, batches, records }
-                }
-                Task::Read { mut input, chunk } => {
-                    let batches: Vec<_> = input.next(chunk).collect();
-                    let has_ended = batches.is_empty() || !(self.on_read)(input.offset());
-                    Done::Read { input, batches, has_ended }
-                }
-                Task::Pass(records) => {
-                    let has_enough = sink.as_deref_mut().is_some_and(|sink| pass(sink, records));
-                    Done::Pass { has_enough }
-                }
-            };
-            schedule = self.lock();
-            schedule.done(done);
+            drop(plan);
+            let done = P::perform(task, &mut surroundings);
+            plan = self.lock();
+            plan.done(done);
             self.changes.fetch_add(1, Ordering::Release);
         }
-        drop(schedule);
+        drop(plan);
         self.wake();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, P> {
+        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn wake(&self) {
@@ -135,34 +145,34 @@ impl<F: Fn(u64) -> bool> Team<F> {
         }
     }
 
-    /// Waits for a change of the schedule.
-    fn wait<'a>(&'a self, schedule: MutexGuard<'a, Schedule>) -> MutexGuard<'a, Schedule> {
+    /// Waits for a change of the plan.
+    fn wait<'a>(&'a self, plan: MutexGuard<'a, P>) -> MutexGuard<'a, P> {
         let seen = self.changes.load(Ordering::Acquire);
-        drop(schedule);
+        drop(plan);
         for _ in 0..SPINS {
             if self.changes.load(Ordering::Acquire) != seen {
                 return self.lock();
             }
             std::hint::spin_loop();
         }
-        let schedule = self.lock();
+        let plan = self.lock();
         if self.changes.load(Ordering::Acquire) != seen {
-            return schedule;
+            return plan;
         }
         self.sleeping.fetch_add(1, Ordering::AcqRel);
-        let schedule = self.changed.wait(schedule).unwrap_or_else(PoisonError::into_inner);
+        let plan = self.changed.wait(plan).unwrap_or_else(PoisonError::into_inner);
         self.sleeping.fetch_sub(1, Ordering::AcqRel);
-        schedule
+        plan
     }
 }
 
-/// Tells the other threads when one panics: its engine is lost.
-struct Guard<'a, F: Fn(u64) -> bool>(&'a Team<F>);
+/// Tells the other threads when one panics: what it worked on is lost.
+struct Guard<'a, P: Plan, F: Fn(u64) -> bool>(&'a Team<P, F>);
 
-impl<F: Fn(u64) -> bool> Drop for Guard<'_, F> {
+impl<P: Plan, F: Fn(u64) -> bool> Drop for Guard<'_, P, F> {
     fn drop(&mut self) {
         if thread::panicking() {
-            self.0.lock().has_failed = true;
+            self.0.lock().fail();
             self.0.changes.fetch_add(1, Ordering::Release);
             self.0.changed.notify_all();
         }
@@ -200,60 +210,70 @@ mod tests {
         Capture::from_bytes("test", bytes).expect("a capture")
     }
 
-    fn team(capture: &Capture) -> Team<impl Fn(u64) -> bool> {
-        let config = Config { max_calls: 16, max_streams: 16, ..Config::default() };
-        let batches = Batches::new(Merge::new(std::slice::from_ref(capture)), Assigner::new(&config, 4));
-        Team {
-            schedule: Mutex::new(Schedule::new(Engine::team(&config, 4), batches)),
-            changed: Condvar::new(),
-            changes: AtomicUsize::new(0),
-            sleeping: AtomicUsize::new(0),
-            on_read: |_| true,
-        }
+    fn all(_: u64) -> bool {
+        true
     }
 
-    /// Where the system refuses further threads, one has all engines.
+    /// Two engines, or one.
+    fn team(capture: &Capture) -> Team<Schedule, impl Fn(u64) -> bool> {
+        let config = Config { max_calls: 16, max_streams: 16, ..Config::default() };
+        let batches = Batches::new(Merge::new(std::slice::from_ref(capture)), Assigner::new(&config, 4));
+        Team::new(Schedule::new(Engine::team(&config, 4), batches), all)
+    }
+
+    fn pipeline(capture: &Capture) -> Team<Pipeline, impl Fn(u64) -> bool> {
+        let config = Config { max_calls: 16, max_streams: 16, ..Config::default() };
+        Team::new(Pipeline::new(Engine::new(config), Merge::new(std::slice::from_ref(capture))), all)
+    }
+
+    /// Where the system refuses further threads, one does everything.
     #[test]
-    fn one_thread_can_run_all_engines() {
+    fn one_thread_can_do_all_tasks() {
         let capture = capture();
-        let team = team(&capture);
-        team.work(0, Some(&mut Found::default()), |_, _| false);
-        let schedule = team.schedule.into_inner().expect("no thread has panicked");
-        let (counters, input) = schedule.into_results();
-        assert_eq!((counters.frames, counters.udp_other), (40_000, 40_000));
-        assert!(input.is_some_and(|input| input.offset() == capture.size()));
+        let of_team = team(&capture).run(1, |_| false).into_results();
+        let of_pipeline = pipeline(&capture).run(1, |_| false).into_results();
+        for (counters, frames, span) in [of_team, of_pipeline].map(|results| results.expect("no panic")) {
+            assert_eq!((counters.frames, counters.udp_other), (40_000, 40_000));
+            assert_eq!(frames.offset(), capture.size());
+            assert!(span.is_some());
+        }
     }
 
     #[test]
     fn reading_ends_where_it_is_told_to() {
         let capture = capture();
         let config = Config::default();
-        let frames = Merge::new(std::slice::from_ref(&capture));
-        let outcome = run(&config, 3, frames, &mut Found::default(), |_| false).expect("no thread panics");
-        assert!((1..40_000).contains(&outcome.counters.frames), "{}", outcome.counters.frames);
+        for workers in [2, 3, 4, 5] {
+            let frames = Merge::new(std::slice::from_ref(&capture));
+            let outcome = run(&config, workers, frames, &mut Found::default(), |_| false);
+            let frames = outcome.expect("no thread panics").counters.frames;
+            assert!((1..40_000).contains(&frames), "{workers} workers: {frames}");
+        }
     }
 
     #[test]
     fn nobody_waits_for_a_thread_that_has_panicked() {
         let capture = capture();
-        let team = team(&capture);
+        panics_in(&team(&capture));
+        panics_in(&pipeline(&capture));
+    }
+
+    fn panics_in<P: Plan + Send, F: Fn(u64) -> bool + Sync>(team: &Team<P, F>) {
         thread::scope(|scope| {
-            let waiting =
-                scope.spawn(|| {
-                    // With its engine gone, the others would wait for it without an end.
-                    let schedule = team.lock();
-                    drop(team.changed.wait_timeout_while(schedule, Duration::from_secs(60), |schedule| {
-                        !schedule.has_failed
-                    }));
-                    team.work(1, None::<&mut ()>, |(), _| false);
-                });
+            let waiting = scope.spawn(|| {
+                // With its engine gone, the others would wait for it without an end.
+                let plan = team.lock();
+                let limit = Duration::from_secs(60);
+                drop(team.changed.wait_timeout_while(plan, limit, |plan| !plan.is_finished(false)));
+                team.work(1, None);
+            });
             let failing = scope.spawn(|| {
-                let _guard = Guard(&team);
+                let _guard = Guard(team);
                 std::panic::resume_unwind(Box::new("a bug"));
             });
             assert!(failing.join().is_err());
             assert!(waiting.join().is_ok());
         });
-        assert!(team.lock().has_failed);
+        assert!(team.lock().is_finished(true));
     }
 }
