@@ -20,7 +20,7 @@ const FIELDS: [&str; 10] = [
     "sip.CSeq.method",
     "sip.Method",
     "sip.Status-Code",
-    "sip.Via.branch",
+    "sip.Via",
     "sip.from.tag",
     "sip.to.addr",
     "sip.auth",
@@ -100,7 +100,7 @@ fn messages(path: &Path) -> Option<Vec<Message>> {
     let mut messages = Vec::new();
     for line in text.lines() {
         let columns: Vec<&str> = line.split('\u{2}').collect();
-        let [time, call_id, cseq, cseq_method, method, code, branch, from_tag, to, auth] = columns[..] else {
+        let [time, call_id, cseq, cseq_method, method, code, via, from_tag, to, auth] = columns[..] else {
             continue;
         };
         let first = |text: &str| text.split('\u{1}').next().unwrap_or_default().to_owned();
@@ -114,7 +114,7 @@ fn messages(path: &Path) -> Option<Vec<Message>> {
             cseq,
             method: if method.is_empty() { first(cseq_method) } else { first(method) },
             code: first(code).parse().ok(),
-            branch: first(branch),
+            branch: top_branch(&first(via)),
             from_tag: first(from_tag),
             to: first(to),
             has_credentials: !auth.is_empty(),
@@ -122,6 +122,12 @@ fn messages(path: &Path) -> Option<Vec<Message>> {
     }
     messages.sort_by_key(|message| message.time);
     (!messages.is_empty()).then_some(messages)
+}
+
+/// The branch of the first Via; that of another names another hop's transaction.
+fn top_branch(via: &str) -> String {
+    let branch = via.split(';').find_map(|part| part.trim().strip_prefix("branch="));
+    branch.unwrap_or_default().to_owned()
 }
 
 fn micros(seconds: &str) -> Option<i64> {
@@ -180,6 +186,14 @@ fn compare_registration(
         own.iter().any(|message| message.time == other.first.micros() as i64) && other.aor == record.aor
     });
     if records.count() > 1 || own.first().map(|message| message.time) != Some(first.time) {
+        return None;
+    }
+    // Where several hops pass, or copies of one, the answer of which counts depends on which was seen first.
+    let is_on_one_hop = own.iter().all(|message| {
+        let same = |other: &&&Message| (other.cseq, other.code) == (message.cseq, message.code);
+        own.iter().filter(same).all(|other| other.branch == message.branch)
+    });
+    if !is_on_one_hop {
         return None;
     }
     let attempts = attempts(&own);

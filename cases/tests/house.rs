@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 23] = [
+const LAYERS: [(&str, u8); 24] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -24,6 +24,7 @@ const LAYERS: [(&str, u8); 23] = [
     ("kpi", 2),
     ("report", 2),
     ("spool", 2),
+    ("stir", 2),
     ("store", 2),
     ("traffic", 2),
     ("bench", 3),

@@ -81,7 +81,7 @@ use anyhow::Context;
 use nix::unistd::User;
 use ringtap_model::Nanos;
 use ringtap_report::text::counted;
-use ringtap_store::StoreWriter;
+use ringtap_store::{Annotate, StoreWriter};
 use sd_notify::NotifyState;
 
 pub use crate::check::{CheckReport, check};
@@ -127,6 +127,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         env!("CARGO_PKG_VERSION"),
         path.display(),
     );
+    let identities = config.identity_checker()?;
     let source = Source::open(&config)?;
     let listener = listen_for_metrics(&config)?;
     let user = system::user(&config.process.user)?;
@@ -148,8 +149,11 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     if clock.look().step.is_some() {
         store_settings.retain = Nanos::ZERO;
     }
-    let (store, recovered) = StoreWriter::open(&store_settings, store::log_event)?;
+    let counts = identities.counts();
+    let annotate: Vec<Box<dyn Annotate>> = vec![Box::new(store::Identities(identities))];
+    let (store, recovered) = StoreWriter::open_annotating(&store_settings, annotate, store::log_event)?;
     let threads = Threads::start(&config, source, &store, recovered, &secrets, &far_tier, &clock)?;
+    threads.show_identities(counts);
     key_holder.as_ref().map_or(Ok(()), KeyHolder::end_recovery)?;
     serve(&config, &threads, &clock, control, listener)?;
     system::notify(&[NotifyState::Ready]);

@@ -7,6 +7,7 @@ mod trunks;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
+use ringtap_model::IdentityStatus;
 use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::rules::RecordingScope;
 use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
@@ -40,6 +41,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     families.extend(trunks::families(now));
     families.extend(of_decisions(now, workers));
     families.extend(of_store(now));
+    families.push(of_identities(shared_status));
     families.extend(of_spool(now, workers));
     families
 }
@@ -89,6 +91,22 @@ fn of_decisions(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
             one_way,
         ),
     ]
+}
+
+/// What became of Identity headers: STIR/SHAKEN.
+fn of_identities(shared_status: &SharedStatus) -> Family {
+    let counts = shared_status.identities.get().map_or_else(Default::default, std::sync::Arc::clone);
+    let statuses = IdentityStatus::ALL.iter().map(|status| (status.name(), counts.of(*status)));
+    let others = [("missing", counts.missing()), ("too_many", counts.too_many())];
+    let samples = statuses.chain(others);
+    let samples = samples.map(|(name, count)| (vec![("status", name.to_owned())], Value::Whole(count)));
+    Family {
+        name: "ringtap_identities",
+        help: "Calls by the `identity_status` of their records, and `missing`: without an Identity header; \
+        `too_many` of those not checked came faster than [identity] most_per_second.",
+        kind: MetricKind::Counter,
+        samples: samples.collect(),
+    }
 }
 
 fn of_process(now: &Snapshot, workers: &[WorkerInfo], shared_status: &SharedStatus) -> Vec<Family> {

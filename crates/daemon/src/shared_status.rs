@@ -1,7 +1,7 @@
 //! The figures that threads report, and a snapshot of all of them.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Timestamps};
@@ -69,6 +69,8 @@ pub(crate) struct SharedStatus {
     spool_status: Mutex<Option<SpoolStatus>>,
     /// Counts of later corrections.
     pub(crate) corrections: Arc<Corrections>,
+    /// What became of Identity headers.
+    pub(crate) identities: OnceLock<Arc<ringtap_stir::Counts>>,
     store: CountsHandle,
     /// By how many seconds the clock has stepped; 0 if it is trusted.
     clock_step: AtomicI64,
@@ -81,6 +83,7 @@ impl SharedStatus {
     pub(crate) fn new(workers: Vec<WorkerInfo>, store: CountsHandle) -> Self {
         Self {
             live_calls: LiveCalls::new(workers.len()),
+            identities: OnceLock::new(),
             reports: workers.iter().map(|_| Mutex::default()).collect(),
             lost: workers.iter().map(|_| AtomicU64::new(0)).collect(),
             workers,

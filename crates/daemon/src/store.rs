@@ -1,7 +1,9 @@
 //! The store's settings, and its events as log lines.
 
+use ringtap_model::{Amendment, Call};
 use ringtap_report::text::counted;
-use ringtap_store::{StoreEvent, StoreSettings};
+use ringtap_stir::Checker;
+use ringtap_store::{Annotate, StoreEvent, StoreSettings};
 
 use crate::config::Config;
 
@@ -14,6 +16,16 @@ pub(crate) fn settings(config: &Config) -> StoreSettings {
         outbox_size: config.store.outbox_size.0,
         journal: config.journal.enabled.then(|| config.journal.path.clone()),
         retain: config.store.retain.0,
+    }
+}
+
+/// Checks the Identity headers of calls as their records are stored.
+pub(crate) struct Identities(pub(crate) Checker);
+
+impl Annotate for Identities {
+    fn call(&mut self, call: &mut Call) -> Vec<Amendment> {
+        self.0.check(call);
+        Vec::new()
     }
 }
 

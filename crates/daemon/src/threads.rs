@@ -161,6 +161,11 @@ impl Threads {
         Ok(threads)
     }
 
+    /// Shows what became of Identity headers among the metrics.
+    pub(crate) fn show_identities(&self, counts: Arc<ringtap_stir::Counts>) {
+        let _ = self.shared_status.identities.set(counts);
+    }
+
     /// Starts the thread that amends records, if packets are recorded.
     fn amend(&mut self, config: &Config, store: &StoreWriter) -> anyhow::Result<()> {
         if self.recording.is_some() {

@@ -1,5 +1,7 @@
 //! The call record: one call attempt.
 
+use std::sync::Arc;
+
 use crate::definition::{names, record};
 use crate::{Endpoint, Id, Nanos, Note};
 
@@ -306,6 +308,19 @@ record! {
         #[if_absent = default]
         pub notes: Vec<Note>,
     }
+    beside {
+        /// Its Identity header, until somebody has checked it.
+        pub identity: Option<Arc<IdentityHeader>>,
+    }
+}
+
+/// The Identity header of an INVITE (RFC 8224) as on the wire, and what its compact form needs beside it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IdentityHeader {
+    /// Its value; None where it is too long to be kept.
+    pub value: Option<Box<str>>,
+    /// The Date header of the same INVITE.
+    pub date: Option<Box<str>>,
 }
 
 impl Call {
@@ -380,6 +395,7 @@ mod tests {
             recorded_empty: None,
             unmonitored_ms: None,
             notes: Vec::new(),
+            identity: None,
         }
     }
 

@@ -8,7 +8,8 @@
 /// The comment of a field is its description. `#[name = ".."]` names it where its name in records is another
 /// than in Rust, `#[unit = ..]` gives the [`Unit`] that its type does not say, `#[if_absent = default]` reads
 /// records of versions that lacked it. A structure that begins with
-/// `#[part]` is part of a record and has no `type` of its own.
+/// `#[part]` is part of a record and has no `type` of its own. What stands in `beside { .. }` travels with
+/// the record inside the program, and is neither written nor read.
 ///
 /// [`FIELDS`]: crate::Record::FIELDS
 /// [`Unit`]: crate::Unit
@@ -17,9 +18,11 @@ macro_rules! record {
         $(#[doc = $about:literal])+
         #[name = $record:literal]
         pub struct $Record:ident { $($fields:tt)* }
+        $(beside { $($beside:tt)* })?
     ) => {
         $crate::definition::record! {
-            @structure $Record, $record, [$($about),+], [serde(tag = "type", rename = $record)], $($fields)*
+            @structure $Record, $record, [$($about),+], [serde(tag = "type", rename = $record)],
+            [$($($beside)*)?], $($fields)*
         }
     };
     (
@@ -28,10 +31,11 @@ macro_rules! record {
         #[name = $record:literal]
         pub struct $Record:ident { $($fields:tt)* }
     ) => {
-        $crate::definition::record! { @structure $Record, $record, [$($about),+], [serde()], $($fields)* }
+        $crate::definition::record! { @structure $Record, $record, [$($about),+], [serde()], [], $($fields)* }
     };
     (
         @structure $Record:ident, $record:literal, [$($about:literal),+], [$tag:meta],
+        [$($(#[doc = $beside_about:literal])+ pub $beside:ident: $beside_type:ty,)*],
         $(
             $(#[doc = $description:literal])+
             $(#[name = $name:literal])?
@@ -48,7 +52,11 @@ macro_rules! record {
             $(#[serde(rename = $name)])?
             $(#[serde($absent)])?
             pub $field: $type,
-        )+ }
+        )+ $(
+            $(#[doc = $beside_about])+
+            #[serde(skip)]
+            pub $beside: $beside_type,
+        )* }
 
         impl $crate::record::Record for $Record {
             const NAME: &'static str = $record;
@@ -77,7 +85,7 @@ macro_rules! record {
                         .next()
                         .and_then(|field| $crate::record::FieldValue::from_value(value(field)))
                         .ok_or($crate::definition::record!(@first $($name,)? stringify!($field)))?,
-                )+ })
+                )+ $($beside: Default::default(),)* })
             }
         }
     };

@@ -46,8 +46,8 @@ pub mod units;
 pub use address::Endpoint;
 pub use amendment::Amendment;
 pub use call::{
-    Attestation, Call, CallState, Dtmf, DtmfSource, IdentityStatus, Join, JoinReason, Party, Protocol,
-    Recorded, Transport,
+    Attestation, Call, CallState, Dtmf, DtmfSource, IdentityHeader, IdentityStatus, Join, JoinReason, Party,
+    Protocol, Recorded, Transport,
 };
 pub use direction::Direction;
 pub use filter::{Condition, Filter};

@@ -58,6 +58,10 @@ names! {
         Hold = "hold",
         /// A side sent the other on to somebody else, or the call took the place of another.
         Transfer = "transfer",
+        /// The INVITE had no Identity header, though calls here should have one (STIR/SHAKEN).
+        NoIdentity = "no_identity",
+        /// Its Identity header does not hold: it vouches for nothing.
+        BadIdentity = "bad_identity",
     }
 }
 

@@ -28,6 +28,7 @@ mod exit;
 mod files;
 mod filter;
 mod helper;
+mod identity;
 mod input;
 mod interrupt;
 mod keys;

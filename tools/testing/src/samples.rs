@@ -91,6 +91,7 @@ pub fn call() -> Call {
         recorded_empty: None,
         unmonitored_ms: None,
         notes: Vec::new(),
+        identity: None,
     }
 }
 

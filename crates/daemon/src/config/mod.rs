@@ -8,6 +8,7 @@ mod check;
 mod document;
 mod engine;
 mod error;
+mod identity;
 mod keep_rule;
 pub(crate) mod key;
 mod kpi;
@@ -32,6 +33,7 @@ pub(crate) use capture::Capture;
 use document::Document;
 use engine::Limits;
 pub use error::ConfigError;
+use identity::Identity;
 pub(crate) use keep_rule::KeepRule;
 use key::{Key, Keys, Section};
 use kpi::Kpi;
@@ -99,6 +101,7 @@ sections! {
     capture: Capture,
     engine: Limits,
     quality: Quality,
+    identity: Identity,
     store: Store,
     kpi: Kpi,
     journal: Journal,
@@ -110,6 +113,15 @@ sections! {
 }
 
 impl Config {
+    /// What checks the Identity headers of calls.
+    ///
+    /// # Errors
+    ///
+    /// A certificate cannot be read.
+    pub(crate) fn identity_checker(&self) -> anyhow::Result<ringtap_stir::Checker> {
+        self.identity.checker()
+    }
+
     /// The files with keys and credentials.
     pub(crate) fn secret_files(&self) -> Vec<PathBuf> {
         let keys = self.spool.key_files().into_iter().flat_map(|files| [files.seal, files.sign]);

@@ -34,6 +34,8 @@ fn sentence(note: &Note) -> Option<String> {
         NoteCode::SessionExpired => "Its session timer ran out",
         NoteCode::Hold => "It was on hold",
         NoteCode::Transfer => "It was transferred",
+        NoteCode::NoIdentity => "Nobody vouches for the caller",
+        NoteCode::BadIdentity => "Do not trust the caller's number",
         NoteCode::DurationsDiffer => "One side was there longer",
     };
     Some(format!("{begin}: {}.", note.evidence))

@@ -10,11 +10,13 @@ use ringtap_kpi::Trunks;
 use ringtap_model::{Call, Filter, Message, Registration, Stream};
 use ringtap_report::summary::Summary;
 use ringtap_report::text::counted;
+use ringtap_stir::Checker;
 use ringtap_store::{ImportWriter, RecordCounts};
 
 use crate::assumed::Assumed;
 use crate::exit::{Exit, Misuse};
 use crate::filter::FilterArgs;
+use crate::identity::IdentityArgs;
 use crate::input::{Input, InputFiles, Listener, Workers};
 use crate::kpi_args::KpiArgs;
 use crate::order::OrderArgs;
@@ -50,6 +52,8 @@ pub(crate) struct Analyze {
     #[command(flatten)]
     config: KpiArgs,
     #[command(flatten)]
+    identity: IdentityArgs,
+    #[command(flatten)]
     workers: Workers,
     #[command(flatten)]
     filter: FilterArgs,
@@ -66,6 +70,7 @@ Examples:
   ringtap analyze --problems --sort mos --top 20 trunk.pcap
   ringtap analyze --csv streams trunk.pcap > streams.csv
   ringtap analyze --workers 4 --store /var/lib/ringtap/records month.pcap.zst
+  ringtap analyze --certificates stir/ --note bad_identity trunk.pcap
   ssh sensor tcpdump -w - udp | ringtap analyze -
   ringtap analyze --store /var/lib/ringtap/records monday.pcap";
 
@@ -81,6 +86,7 @@ impl Analyze {
         }
         let order = self.order.of(format)?;
         let trunks = self.config.read(screen)?.unwrap_or_default().trunks;
+        let identities = self.identity.checker()?;
         let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());
         // Results that scroll over the same terminal would break up the progress bar.
         let bar = match format {
@@ -98,6 +104,7 @@ impl Analyze {
         let mut report = Report {
             filter: self.filter.filter(),
             trunks,
+            identities,
             page,
             store,
             summary: Summary::default(),
@@ -135,6 +142,7 @@ fn stored_line(written: RecordCounts) -> String {
 
 /// Prints and stores the records as the engine finds them.
 struct Report<'a> {
+    identities: Checker,
     filter: Filter,
     trunks: Trunks,
     page: Page<'a>,
@@ -163,6 +171,7 @@ impl Report<'_> {
 impl Sink for Report<'_> {
     fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.trunks.annotate(&mut call);
+        self.identities.check(&mut call);
         let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
         if !self.filter.selects_call(&call, &streams) {
             return self.summary.left_out();

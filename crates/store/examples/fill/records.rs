@@ -171,6 +171,7 @@ fn call(start: Nanos, number: u64, dice: &mut Dice) -> (Call, Vec<Stream>) {
         recorded_empty: None,
         unmonitored_ms: None,
         notes: Vec::new(),
+        identity: None,
     };
     if fails {
         return (call, Vec::new());

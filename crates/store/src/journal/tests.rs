@@ -62,6 +62,7 @@ fn call(number: u8) -> Call {
         recorded_empty: None,
         unmonitored_ms: None,
         notes: Vec::new(),
+        identity: None,
     }
 }
 

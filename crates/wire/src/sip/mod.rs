@@ -23,6 +23,7 @@
 //! | `message` | the index: [`Message`] |
 //! | `start`, `method`, `header`, `error` | start lines, known names, why bytes are not a message |
 //! | `uri`, `nameaddr`, `via`, `params` | values of header fields |
+//! | `identity` | the Identity header of STIR |
 //! | `session_timer` | Session-Expires and Min-SE |
 //! | `body`, `length` | body parts, Content-Length |
 //! | `sniff`, `framing` | finding messages in datagrams and in streams |
@@ -33,6 +34,7 @@ mod error;
 pub(crate) mod fields;
 mod framing;
 mod header;
+mod identity;
 mod keys;
 mod length;
 mod message;
@@ -50,6 +52,7 @@ pub use body::BodyPart;
 pub use error::ParseError;
 pub use framing::{Framing, FramingProgress, MAX_LONG, MAX_MESSAGE, framing, framing_again};
 pub use header::Header;
+pub use identity::Identity;
 pub use keys::{KeyReport, key_code, key_report};
 pub use message::{HeaderField, Message};
 pub use method::Method;

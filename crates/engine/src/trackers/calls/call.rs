@@ -3,14 +3,16 @@
 mod continued;
 mod facts;
 mod hold;
+mod identity;
 mod keys;
 mod memory;
 mod record;
 mod session;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
-use ringtap_model::{CallState, Dtmf, Endpoint, Id, Nanos, Transport};
+use ringtap_model::{CallState, Dtmf, Endpoint, Id, IdentityHeader, Nanos, Transport};
 use ringtap_quality::notes::MediaFacts;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
@@ -139,6 +141,7 @@ struct Parties {
     timer: SessionTimer,
     holds: [Holds; 2],
     transfer: Option<Box<AskedTransfer>>,
+    identity: Option<Arc<IdentityHeader>>,
     /// What the last run had of it.
     continuation: Option<Box<Continuation>>,
 }
@@ -380,6 +383,9 @@ impl CallEntry {
             self.failure = None;
             self.final_code = 0;
             self.parties.final_reason = None;
+        }
+        if self.answer.is_none() {
+            self.add_identity(message);
         }
         self.add_diverted(message.values(Header::Diversion));
         self.add_diverted(message.values(Header::HistoryInfo));

@@ -1,5 +1,6 @@
 //! The course of a call, message by message, as RFC 3261 has it.
 
+mod identity;
 mod session;
 mod silence;
 

@@ -45,6 +45,7 @@ impl CallEntry {
         let transfer = parties.transfer.as_ref().map_or(0, |asked| asked.heap_bytes());
         let parties = size_of::<Parties>() + 2 * ALLOCATION_BYTES;
         let entry = parties + PLACE_BYTES + self.call_id.heap_bytes() + continuation + transfer;
+        let entry = entry + self.identity_bytes();
         entry + texts.into_iter().map(text).sum::<usize>() + diverted + digits + seen + replicas
     }
 }

@@ -93,6 +93,7 @@ impl CallEntry {
             recorded_empty: None,
             unmonitored_ms: None,
             notes,
+            identity: parties.identity,
         };
         if let Some(continuation) = parties.continuation {
             continuation.complete(&mut call);
