@@ -12,6 +12,7 @@ mod identity;
 mod keep_rule;
 pub(crate) mod key;
 mod kpi;
+mod kpi_config;
 mod page;
 mod process;
 mod profile;
@@ -23,6 +24,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod trunk;
+mod trunks;
 mod values;
 
 use std::path::{Path, PathBuf};
@@ -37,7 +39,7 @@ use identity::Identity;
 pub(crate) use keep_rule::KeepRule;
 use key::{Key, Keys, Section};
 use kpi::Kpi;
-pub use kpi::KpiConfig;
+pub use kpi_config::KpiConfig;
 pub use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
