@@ -21,6 +21,7 @@ const LAYERS: [(&str, u8); 24] = [
     ("anonymise", 2),
     ("capture", 2),
     ("audio", 2),
+    ("conversation", 2),
     ("kpi", 2),
     ("report", 2),
     ("spool", 2),
