@@ -7,7 +7,9 @@ use std::fs;
 use std::path::Path;
 
 use ringtap_model::record::Name;
-use ringtap_model::{Call, Dtmf, Field, FieldType, Interval, Message, Note, Record, Registration, Stream};
+use ringtap_model::{
+    Amendment, Call, Dtmf, Field, FieldType, Interval, Join, Message, Note, Record, Registration, Stream,
+};
 use ringtap_quality::notes::{THRESHOLDS, Threshold};
 
 const HEAD: &str = concat!(
@@ -30,12 +32,14 @@ fn manual() -> String {
     let mut page = HEAD.to_owned();
     section::<Call>(&mut page, "call");
     section::<Dtmf>(&mut page, "call: an entry of `dtmf`");
+    section::<Join>(&mut page, "call: an entry of `joins`");
     section::<Stream>(&mut page, "stream");
     section::<Interval>(&mut page, "stream: an entry of `intervals`");
     section::<Note>(&mut page, "call and stream: an entry of `notes`");
     thresholds(&mut page);
     section::<Registration>(&mut page, "registration");
     section::<Message>(&mut page, "message");
+    section::<Amendment>(&mut page, "amendment");
     page
 }
 

@@ -5,6 +5,7 @@ mod facts;
 mod hold;
 mod identity;
 mod keys;
+mod links;
 mod memory;
 mod record;
 mod session;
@@ -19,6 +20,7 @@ use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 use super::continuation::Continuation;
 use super::disconnect::Disconnect;
 use super::holds::{AskedTransfer, Holds};
+use super::links::Links;
 use super::message::CallMessage;
 use super::seen::SeenMessages;
 use super::session_timer::{NEVER, SessionTimer};
@@ -114,6 +116,8 @@ pub(crate) struct CallEntry {
     /// Whether it holds more than `memory` says, which is in bytes.
     pub(super) has_grown: bool,
     pub(super) memory: u32,
+    /// Which links it has that come once: a bit each.
+    linked: u8,
     /// Media endpoints that it announced, and payload types of them.
     announced_ends: u16,
     announced_types: u16,
@@ -142,6 +146,8 @@ struct Parties {
     holds: [Holds; 2],
     transfer: Option<Box<AskedTransfer>>,
     identity: Option<Arc<IdentityHeader>>,
+    /// What may join it to other calls.
+    links: Links,
     /// What the last run had of it.
     continuation: Option<Box<Continuation>>,
 }
@@ -190,6 +196,7 @@ impl CallEntry {
             source: 0,
             has_grown: true,
             memory: 0,
+            linked: 0,
             announced_ends: 0,
             announced_types: 0,
         }
@@ -221,6 +228,7 @@ impl CallEntry {
         self.round_trip(received);
         let side = self.sender(received, hasher);
         self.record_agent(message, side);
+        self.add_links(received, side);
         if let Some(cause) = message.reason_q850() {
             self.cause = Some(cause);
         }

@@ -6,6 +6,7 @@ mod continuation;
 mod disconnect;
 mod eviction;
 mod holds;
+mod links;
 mod message;
 mod rank;
 mod seen;

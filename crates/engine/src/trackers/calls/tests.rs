@@ -1,6 +1,7 @@
 //! The course of a call, message by message, as RFC 3261 has it.
 
 mod identity;
+mod links;
 mod session;
 mod silence;
 

@@ -68,6 +68,7 @@ impl Tracker for CallTracker {
             let ends = announced(call, body, by, &mut cx.streams.codecs, types);
             ends.iter().for_each(|(end, _)| cx.streams.prefetch_endpoint_index(*end));
             cx.streams.prefetch_call_replica(name);
+            call.add_description(body, ends.first().map(|(end, _)| *end), side);
             ends
         });
         if !ends.is_empty() {

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use ringtap_model::Nanos;
 
+use super::super::links::Links;
 use super::{CallEntry, CallId, CallMessage, Continuation, MAX_DIGITS, MAX_DIVERTED, Parties, tag_hash};
 use crate::context::Hop;
 use crate::continued::ContinuedCall;
@@ -35,6 +36,7 @@ impl CallEntry {
             digits: record.dtmf.iter().take(MAX_DIGITS).cloned().collect(),
             pressed: None,
             id: OnceCell::from(record.id),
+            links: Links::of_record(&record.links),
             continuation: Some(Box::new(Continuation::of(record, messages, call.until, now))),
             agents: agents.clone(),
             ..Parties::default()
@@ -53,6 +55,8 @@ impl CallEntry {
             cause: record.cause,
             messages,
             retransmissions: record.retransmissions.min(messages),
+            // Its first descriptions were seen.
+            linked: 3,
             announced: !call.legs.is_empty(),
             announced_ends: call.legs.len().min(MAX_LEGS) as u16,
             announced_types: types.min(usize::from(u16::MAX)) as u16,

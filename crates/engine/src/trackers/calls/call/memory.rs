@@ -37,6 +37,7 @@ impl CallEntry {
         let diverted = parties.diverted.iter();
         let diverted: usize =
             diverted.map(|number| 2 * size_of::<String>() + number.len() + ALLOCATION_BYTES).sum();
+        let links: usize = parties.links.sizes().map(|size| size + ALLOCATION_BYTES).sum();
         let digits = parties.digits.capacity() * (size_of::<Dtmf>() + 8);
         let types = usize::from(self.announced_types) * size_of::<(u8, CodecId)>() + 16 + ALLOCATION_BYTES;
         let replicas = workers * replica_bytes(usize::from(self.announced_ends), types);
@@ -46,6 +47,6 @@ impl CallEntry {
         let parties = size_of::<Parties>() + 2 * ALLOCATION_BYTES;
         let entry = parties + PLACE_BYTES + self.call_id.heap_bytes() + continuation + transfer;
         let entry = entry + self.identity_bytes();
-        entry + texts.into_iter().map(text).sum::<usize>() + diverted + digits + seen + replicas
+        entry + texts.into_iter().map(text).sum::<usize>() + diverted + links + digits + seen + replicas
     }
 }

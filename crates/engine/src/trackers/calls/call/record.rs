@@ -59,7 +59,7 @@ impl CallEntry {
             diverted_to: parties.diverted,
             conversation: None,
             joins: Vec::new(),
-            links: Vec::new(),
+            links: parties.links.into_texts(),
             trunk_from: None,
             trunk_to: None,
             attestation: None,
