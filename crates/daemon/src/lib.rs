@@ -21,6 +21,7 @@
 //! | `recording` | the recording rules, and the threads behind them |
 //! | `recovered` | calls that the previous run left in the journal |
 //! | `store` | the store's settings and log lines |
+//! | `joining` | which records are legs of one conversation |
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `shared_status` | the figures that threads report |
 //! | `live_calls`, [`status_report`] | calls in progress and those figures, for the control socket |
@@ -49,6 +50,7 @@ mod handover;
 mod heads;
 mod housekeeping;
 mod http;
+mod joining;
 mod kpis;
 pub mod live_calls;
 mod locks;
@@ -89,6 +91,7 @@ use crate::clock_watch::ClockWatch;
 use crate::config::Span;
 pub use crate::config::{Config, ConfigError, ConfigFile, KpiConfig, Profile, default_file, default_records};
 use crate::far_tier::FarTier;
+use crate::joining::{JoinCounts, Joining};
 pub use crate::kpis::KpiRollups;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
@@ -149,11 +152,14 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     if clock.look().step.is_some() {
         store_settings.retain = Nanos::ZERO;
     }
-    let counts = identities.counts();
-    let annotate: Vec<Box<dyn Annotate>> = vec![Box::new(store::Identities(identities))];
+    let (identity_counts, joins) = (identities.counts(), JoinCounts::default());
+    let mut annotate = annotators(&config, &joins);
+    annotate.push(Box::new(store::Identities(identities)));
     let (store, recovered) = StoreWriter::open_annotating(&store_settings, annotate, store::log_event)?;
     let threads = Threads::start(&config, source, &store, recovered, &secrets, &far_tier, &clock)?;
-    threads.show_identities(counts);
+    threads.show_identities(identity_counts);
+    // Set once, here.
+    let _ = threads.shared_status.joins.set(joins);
     key_holder.as_ref().map_or(Ok(()), KeyHolder::end_recovery)?;
     serve(&config, &threads, &clock, control, listener)?;
     system::notify(&[NotifyState::Ready]);
@@ -178,6 +184,15 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     }
     far_tier.close();
     Ok(if lost { Outcome::WorkerFailed } else { outcome })
+}
+
+/// What completes records before they are stored.
+fn annotators(config: &Config, joins: &JoinCounts) -> Vec<Box<dyn Annotate>> {
+    let mut annotators: Vec<Box<dyn Annotate>> = Vec::new();
+    if let Some(settings) = config.conversations.settings() {
+        annotators.push(Box::new(Joining::begin(settings, &config.store.directory, joins)));
+    }
+    annotators
 }
 
 /// The socket of the metrics, and who may see them; None if they are served nowhere.

@@ -7,7 +7,7 @@ mod trunks;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use ringtap_capture::live::Timestamps;
-use ringtap_model::IdentityStatus;
+use ringtap_model::{IdentityStatus, JoinReason};
 use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::rules::RecordingScope;
 use ringtap_spool::{ByCategory, Category, DeletionReason, DiskSpace, Location, SpoolStatus};
@@ -15,6 +15,7 @@ use ringtap_store::RecordCounts;
 
 use family::{Family, MetricKind, Page, Value, by_labels, labelled, of_each, one};
 
+use super::joining::JoinCounts;
 use super::shared_status::{SharedStatus, Snapshot, WorkerInfo, WorkerReport};
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -42,6 +43,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     families.extend(of_decisions(now, workers));
     families.extend(of_store(now));
     families.push(of_identities(shared_status));
+    families.extend(of_conversations(shared_status));
     families.extend(of_spool(now, workers));
     families
 }
@@ -261,6 +263,7 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
             ("stream", written.streams),
             ("registration", written.registrations),
             ("message", written.messages),
+            ("amendment", written.amendments),
         ];
         let samples = counts.map(|(kind, count)| (vec![("record", kind.to_owned())], Value::Whole(count)));
         Family { name, help, kind: MetricKind::Counter, samples: samples.into() }
@@ -283,6 +286,45 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
             "ringtap_journal_missed",
             "Entries missing from the journal because its queue was full or the disk failed.",
             store.journal_missed,
+        ),
+    ]
+}
+
+fn of_conversations(shared_status: &SharedStatus) -> Vec<Family> {
+    let counts = shared_status.joins.get().map(JoinCounts::get).unwrap_or_default();
+    let gauge = |name, help, value| one(name, help, MetricKind::Gauge, Value::Whole(value));
+    let counter = |name, help, value| one(name, help, MetricKind::Counter, Value::Whole(value));
+    let joined = JoinReason::ALL.iter().zip(counts.joined);
+    let joined =
+        joined.map(|(reason, count)| (vec![("reason", reason.name().to_owned())], Value::Whole(count)));
+    vec![
+        Family {
+            name: "ringtap_calls_joined",
+            help: "Calls joined to an earlier leg of their conversation, by the strongest reason.",
+            kind: MetricKind::Counter,
+            samples: joined.collect(),
+        },
+        counter(
+            "ringtap_conversations_amended",
+            "Calls whose conversation became another one after their record was made.",
+            counts.amended,
+        ),
+        counter(
+            "ringtap_identifiers_repeated",
+            "Identifiers that unrelated calls had, such as a constant icid-value: they join nothing.",
+            counts.repeated,
+        ),
+        gauge("ringtap_legs_remembered", "Ended calls that later legs are compared with.", counts.remembered),
+        counter(
+            "ringtap_legs_forgotten_early",
+            "Calls forgotten before [conversations] window has passed, because there were more than \
+             `remembered`.",
+            counts.forgotten_early,
+        ),
+        counter(
+            "ringtap_legs_refused",
+            "Joins that were left out because their conversation has 64 legs.",
+            counts.refused,
         ),
     ]
 }

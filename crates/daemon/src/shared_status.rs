@@ -12,6 +12,7 @@ use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
+use crate::joining::JoinCounts;
 use crate::live_calls::{CallList, LiveCalls};
 use crate::outcomes::Outcomes;
 use crate::trunk_outcomes::TrunkOutcomes;
@@ -72,6 +73,8 @@ pub(crate) struct SharedStatus {
     /// What became of Identity headers.
     pub(crate) identities: OnceLock<Arc<ringtap_stir::Counts>>,
     store: CountsHandle,
+    /// What the joiner of conversations has done; not set before it begins.
+    pub(crate) joins: OnceLock<JoinCounts>,
     /// By how many seconds the clock has stepped; 0 if it is trusted.
     clock_step: AtomicI64,
     pub(crate) started: Instant,
@@ -90,6 +93,7 @@ impl SharedStatus {
             spool_status: Mutex::default(),
             corrections: Arc::default(),
             store,
+            joins: OnceLock::new(),
             clock_step: AtomicI64::new(0),
             started: Instant::now(),
         }

@@ -1,8 +1,9 @@
 //! The table of calls, each with its worst stream.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 
-use ringtap_model::{Call, CallState, Direction, Nanos, Note, NoteCode, Stream};
+use ringtap_model::{Call, CallState, Direction, Id, Nanos, Note, NoteCode, Stream};
 
 use crate::style::Style;
 use crate::table::{self, Cell, Column};
@@ -23,11 +24,15 @@ const COLUMNS: &[Column] = &[
     Column::figure("MOS", 0),
     Column::figure("10 S", 4),
     Column::text("NOTE", 12, 7, 0),
+    Column::word("CONV", 2),
     Column::text("CALL-ID", 14, 8, 0),
 ];
 
-/// Index of the column of notes.
+/// Index of the column of notes, and of that of conversations.
 const NOTE: usize = 13;
+const CONVERSATION: usize = 14;
+/// Hex digits of an id that tell conversations of one table apart.
+const DIGITS: usize = 6;
 
 /// What a table is sorted by: the beginning, or what is worst.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,6 +113,10 @@ impl Order {
 
 /// One line of the table. It stores only what it shows of a call: a million calls have to fit in memory.
 pub struct Row {
+    /// The call's id.
+    pub id: Id,
+    /// Its conversation, which a later record may change.
+    pub conversation: Option<Id>,
     start: Option<Nanos>,
     from: Option<Box<str>>,
     to: Option<Box<str>>,
@@ -137,6 +146,8 @@ impl Row {
     /// The line of `call` whose streams are `streams`.
     pub fn new<'a>(call: &Call, streams: impl Iterator<Item = &'a Stream>) -> Self {
         Self {
+            id: call.id,
+            conversation: call.conversation,
             start: call.start(),
             from: party(call.from_user.as_deref(), call.from_host.as_deref()).map(table::kept),
             to: party(call.to_user.as_deref(), call.to_host.as_deref()).map(table::kept),
@@ -170,7 +181,7 @@ impl Row {
     }
 
     /// One cell for each column. The date is omitted if the heading shows it.
-    fn cells(&self, dated: bool) -> Vec<Cell> {
+    fn cells(&self, dated: bool, shared: &HashSet<Id>) -> Vec<Cell> {
         let time = |start| time::moment(start, dated);
         let stream = self.stream.as_ref();
         let loss = stream.map(|stream| stream.loss);
@@ -190,8 +201,17 @@ impl Row {
             Cell::new(figure(self.mos, 2), Style::of_mos(self.mos)),
             Cell::new(figure(self.mos_worst, 2), Style::of_mos(self.mos_worst)),
             note_cell(&self.notes),
+            Cell::plain(self.conversation_shown(shared)),
             Cell::plain(&self.call_id),
         ]
+    }
+}
+
+impl Row {
+    /// The beginning of the id of its conversation, if that has other legs.
+    fn conversation_shown(&self, shared: &HashSet<Id>) -> String {
+        let other = self.conversation.filter(|id| *id != self.id || shared.contains(id));
+        other.map_or_else(String::new, |id| id.to_string()[..DIGITS].to_owned())
     }
 }
 
@@ -268,19 +288,18 @@ pub fn write(
 ) -> io::Result<()> {
     order.apply(&mut rows);
     let dated = table::day(out, rows.iter().filter_map(|row| row.start), colour)?;
-    // Without a note, the column has nothing to say and leaves its room to others.
-    let noted = rows.iter().any(|row| !row.notes.is_empty());
-    let mut columns = COLUMNS.to_vec();
+    let legs = rows.iter().filter(|row| row.conversation != Some(row.id));
+    let shared: HashSet<Id> = legs.filter_map(|row| row.conversation).collect();
+    // Without a note, the column has nothing to say and leaves its room to others; so does the next.
+    let is_empty = [(CONVERSATION, shared.is_empty()), (NOTE, rows.iter().all(|row| row.notes.is_empty()))];
+    let without = |place: usize| is_empty.contains(&(place, true));
+    let columns: Vec<Column> =
+        (0..COLUMNS.len()).filter(|place| !without(*place)).map(|place| COLUMNS[place]).collect();
     let cells = rows.iter().map(|row| {
-        let mut cells = row.cells(dated);
-        if !noted {
-            cells.remove(NOTE);
-        }
+        let mut cells = row.cells(dated, &shared);
+        is_empty.iter().filter(|(_, is_empty)| *is_empty).for_each(|(place, _)| drop(cells.remove(*place)));
         cells
     });
-    if !noted {
-        columns.remove(NOTE);
-    }
     let below = |number: usize| rows.get(number).and_then(|row| row.said.as_deref());
     table::write_told(out, &columns, cells, below, width, colour)
 }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Nanos, Note, Party, Stream};
+use ringtap_model::{Call, Join, Nanos, Note, Party, Stream};
 
 use crate::calls::{arrow, figure};
 use crate::fields::Layout;
@@ -28,6 +28,12 @@ pub fn write(
 /// Name and value of each field, as they came from the network.
 pub fn lines(call: &Call) -> Vec<(&'static str, String)> {
     let mut lines = parties(call);
+    lines.extend(call.conversation.filter(|id| *id != call.id).map(|id| ("Conversation", id.to_string())));
+    let joined = |join: &Join| {
+        let certainty = 100.0 * join.confidence;
+        format!("{}: {}, {certainty:.0} %", join.call, join.evidence)
+    };
+    lines.extend(call.joins.iter().map(|join| ("Joined to", joined(join))));
     lines.push(("Signalling", signalling(call)));
     let agents = [("Caller's UA", &call.user_agent_caller), ("Callee's UA", &call.user_agent_callee)];
     lines.extend(agents.into_iter().filter_map(|(name, agent)| Some((name, agent.clone()?))));

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use ringtap_model::filter::{CodeRange, CodecName, DurationRange, NumberPattern, Pattern, Words};
-use ringtap_model::{CallState, Condition, Filter, Network, NoteCode};
+use ringtap_model::{CallState, Condition, Filter, Id, Network, NoteCode};
 use ringtap_report::time::Moment;
 
 use crate::exit::Misuse;
@@ -64,6 +64,9 @@ pub(crate) struct FilterArgs {
     /// Has a note of a problem: any note but of a hold or a transfer
     #[arg(long)]
     problems: bool,
+    /// Is a leg of this conversation, by the id of the record of its first leg
+    #[arg(long, value_name = "ID", value_parser = id)]
+    conversation: Option<Id>,
 }
 
 impl FilterArgs {
@@ -90,6 +93,7 @@ impl FilterArgs {
             list(&self.trunk, Condition::Trunk),
             list(&self.note, Condition::Note),
             self.problems.then_some(Condition::Problems),
+            self.conversation.map(Condition::Conversation),
         ];
         Filter(conditions.into_iter().flatten().collect())
     }
@@ -132,7 +136,12 @@ fn option(condition: &Condition) -> &'static str {
         Condition::Trunk(_) => "--trunk",
         Condition::Note(_) => "--note",
         Condition::Problems => "--problems",
+        Condition::Conversation(_) => "--conversation",
     }
+}
+
+fn id(text: &str) -> Result<Id, String> {
+    text.trim().parse().map_err(|_| "an id has 32 hex digits, as `ringtap call` shows it".to_owned())
 }
 
 fn state(text: &str) -> Result<CallState, String> {

@@ -1,9 +1,10 @@
 //! Prints the records of a pass: collected for tables, or printed at once.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use clap::ValueEnum;
-use ringtap_model::{Call, Message, Registration, Stream};
+use ringtap_model::{Amendment, Call, Id, Message, Registration, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::style::Style;
@@ -83,6 +84,8 @@ pub(crate) struct Rows {
     streams: Vec<streams::Row>,
     registrations: Vec<registrations::Row>,
     messages: Vec<messages::Row>,
+    /// Calls that have another conversation than their rows say.
+    amended: HashMap<Id, Id>,
 }
 
 impl<'a> Page<'a> {
@@ -114,6 +117,19 @@ impl<'a> Page<'a> {
             Self::Csv(out, csv) => csv.record(*out, RecordKind::Calls, call)?,
         }
         streams.iter().try_for_each(|stream| self.stream(stream))
+    }
+
+    /// Prints which conversation an earlier call has now. The table of calls shows it, a CSV has no place for
+    /// it.
+    pub(crate) fn amend(&mut self, amendment: &Amendment) -> io::Result<()> {
+        match self {
+            Self::Table { rows, .. } => {
+                rows.amended.insert(amendment.call, amendment.conversation);
+                Ok(())
+            }
+            Self::Jsonl(out, lines) => lines.write(*out, amendment),
+            Self::Csv(..) => Ok(()),
+        }
     }
 
     /// Prints a stream, with or without a call.
@@ -182,9 +198,12 @@ impl Rows {
     }
 
     /// Writes each table that has rows, with an empty line after it.
-    fn write(self, out: &mut dyn Write, order: Order, width: usize, colour: bool) -> io::Result<()> {
+    fn write(mut self, out: &mut dyn Write, order: Order, width: usize, colour: bool) -> io::Result<()> {
         let heading = |out: &mut dyn Write, title| writeln!(out, "{}", Style::Bold.paint(title, colour));
         if !self.calls.is_empty() {
+            for row in &mut self.calls {
+                row.conversation = self.amended.get(&row.id).copied().or(row.conversation);
+            }
             calls::write(out, self.calls, order, width, colour)?;
             writeln!(out)?;
         }

@@ -4,7 +4,7 @@
 //! too much, never too little.
 
 use ringtap_model::filter::{CodeRange, CodecName, Condition, PUNCTUATION};
-use ringtap_model::{Filter, Nanos, Network, NoteCode};
+use ringtap_model::{Filter, Id, Nanos, Network, NoteCode};
 use rusqlite::types::Value;
 
 use crate::Day;
@@ -180,7 +180,22 @@ impl Sql {
             // No column has it: the records of the time are compared.
             Condition::Trunk(_) => {}
             Condition::Problems => self.all.push("notes <> 0".into()),
+            Condition::Conversation(id) => self.conversation(*id),
         }
+    }
+
+    /// Calls whose conversation is that one: by their own id, by their record, by what a later one changed.
+    fn conversation(&mut self, id: Id) {
+        let id = self.blob(&id.0);
+        let parts: Vec<String> = (0..PARTS_OF_DAY).map(|part| part.to_string()).collect();
+        let parts = format!("{} IN ({})", schema::part_of_day("leg.start_us"), parts.join(", "));
+        self.all.push(format!(
+            "calls.number IN (SELECT number FROM calls AS leg WHERE {parts} AND leg.id = {id} \
+             UNION ALL SELECT number FROM calls AS leg WHERE {parts} \
+             AND substr(leg.conversation, 9) = substr({id}, 9) AND leg.conversation > x'' \
+             UNION ALL SELECT leg.number FROM conversations JOIN calls AS leg \
+             ON {parts} AND leg.id = conversations.call WHERE conversations.conversation = {id})"
+        ));
     }
 
     /// A condition on a row of `streams`, also one that has the name `stream`.

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use ringtap_model::{Call, Id, Message, Registration, Stream};
+use ringtap_model::{Call, Condition, Filter, Id, Message, Registration, Stream};
 use rusqlite::types::Value as Sql;
 
 use crate::day_reader::{DayReader, Readable};
@@ -129,6 +129,12 @@ impl Reader {
             }
         }
         Ok(None)
+    }
+
+    /// The legs of a conversation, in order of their beginning. All days are searched: a call that is
+    /// transferred may have begun on another day.
+    pub fn conversation(&self, id: &Id) -> Result<Vec<Call>, Error> {
+        Ok(self.calls(&Filter(vec![Condition::Conversation(*id)]).into())?.records)
     }
 
     /// The records of a call's media streams, in order of their first packet.

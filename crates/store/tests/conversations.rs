@@ -102,6 +102,11 @@ fn the_last_amendment_counts_wherever_it_is() {
     writer.amend(&amendment(&earlier, id(1, 7))).unwrap();
     writer.close().unwrap();
     assert_eq!(conversations(dir.path()), [(1, Some(7)), (2, Some(2))]);
+    let legs = |number| -> Vec<u8> {
+        let legs = Reader::open(dir.path()).unwrap().conversation(&id(1, number)).unwrap();
+        legs.iter().map(|call| call.id.0[15]).collect()
+    };
+    assert_eq!((legs(7), legs(2), legs(1), legs(3)), (vec![1], vec![2], vec![], vec![]));
     // A call on hold has it in its record.
     let reader = Reader::open(dir.path()).unwrap();
     let held = reader.call(&earlier.id).unwrap().unwrap();
@@ -138,7 +143,10 @@ fn every_conversation_is_given_back() {
         let mut writer = ImportWriter::open(dir.path()).unwrap();
         calls.iter().for_each(|call| writer.call(call, &[]).unwrap());
         writer.close().unwrap();
-        assert_eq!(Reader::open(dir.path()).unwrap().calls(&Query::default()).unwrap().records, calls);
+        let reader = Reader::open(dir.path()).unwrap();
+        assert_eq!(reader.calls(&Query::default()).unwrap().records, calls);
+        assert_eq!(reader.conversation(&id(1, 1)).unwrap(), calls[1..2]);
+        assert_eq!(reader.conversation(&id(1, 9)).unwrap(), calls[2..]);
     }
     let changed = Call { conversation: None, ..calls[1].clone() };
     let mut writer = ImportWriter::open(dir.path()).unwrap();

@@ -5,6 +5,7 @@
 
 mod capture;
 mod check;
+mod conversations;
 mod document;
 mod engine;
 mod error;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 pub(crate) use capture::Capture;
+use conversations::Conversations;
 use document::Document;
 use engine::Limits;
 pub use error::ConfigError;
@@ -104,6 +106,7 @@ sections! {
     engine: Limits,
     quality: Quality,
     identity: Identity,
+    conversations: Conversations,
     store: Store,
     kpi: Kpi,
     journal: Journal,

@@ -48,6 +48,9 @@ max_fragmented = 256
 max_connections = 500
 memory = "12MiB"
 
+[conversations]
+remembered = 1024
+
 [store]
 queue = 1024
 cache = "2MiB"

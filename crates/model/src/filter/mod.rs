@@ -11,7 +11,7 @@ pub use number::{NumberPattern, digits_of};
 pub use pattern::{CodecName, PUNCTUATION, Pattern, Words};
 pub use range::{CodeRange, DurationRange};
 
-use crate::{Call, CallState, Endpoint, Message, Nanos, Network, NoteCode, Registration, Stream};
+use crate::{Call, CallState, Endpoint, Id, Message, Nanos, Network, NoteCode, Registration, Stream};
 
 /// One condition on a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,6 +50,8 @@ pub enum Condition {
     Note(Vec<NoteCode>),
     /// It has a note of a problem: of anything but a hold or a transfer.
     Problems,
+    /// It is a leg of this conversation.
+    Conversation(Id),
 }
 
 /// Conditions that must all hold. The default selects every record.
@@ -76,7 +78,8 @@ impl Condition {
             | Self::State(_)
             | Self::Code(_)
             | Self::UserAgent(_)
-            | Self::Trunk(_) => Subject::Call,
+            | Self::Trunk(_)
+            | Self::Conversation(_) => Subject::Call,
             Self::LossAbove(_) | Self::Codec(_) | Self::Ip(_) => Subject::Streams,
             _ => Subject::Record,
         }
@@ -112,6 +115,7 @@ impl Condition {
             }
             Self::Note(codes) => call.notes.iter().any(|note| codes.contains(&note.code)),
             Self::Problems => call.notes.iter().any(|note| note.code.is_problem()),
+            Self::Conversation(id) => call.conversation == Some(*id),
         }
     }
 
@@ -136,7 +140,8 @@ impl Condition {
             | Self::State(_)
             | Self::Code(_)
             | Self::UserAgent(_)
-            | Self::Trunk(_) => false,
+            | Self::Trunk(_)
+            | Self::Conversation(_) => false,
         }
     }
 

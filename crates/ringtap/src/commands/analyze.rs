@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use ringtap_conversation::Joiner;
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_kpi::Trunks;
 use ringtap_model::{Call, Filter, Message, Registration, Stream};
@@ -18,6 +19,7 @@ use crate::exit::{Exit, Misuse};
 use crate::filter::FilterArgs;
 use crate::identity::IdentityArgs;
 use crate::input::{Input, InputFiles, Listener, Workers};
+use crate::join::JoinArgs;
 use crate::kpi_args::KpiArgs;
 use crate::order::OrderArgs;
 use crate::page::{CsvRecords, Format, Page};
@@ -53,6 +55,8 @@ pub(crate) struct Analyze {
     config: KpiArgs,
     #[command(flatten)]
     identity: IdentityArgs,
+    #[command(flatten)]
+    join: JoinArgs,
     #[command(flatten)]
     workers: Workers,
     #[command(flatten)]
@@ -102,6 +106,7 @@ impl Analyze {
         let page =
             Page::begin(format, order, self.csv.unwrap_or_default().into(), screen).context(WRITING)?;
         let mut report = Report {
+            joiner: self.join.joiner(),
             filter: self.filter.filter(),
             trunks,
             identities,
@@ -143,6 +148,7 @@ fn stored_line(written: RecordCounts) -> String {
 /// Prints and stores the records as the engine finds them.
 struct Report<'a> {
     identities: Checker,
+    joiner: Joiner,
     filter: Filter,
     trunks: Trunks,
     page: Page<'a>,
@@ -172,6 +178,10 @@ impl Sink for Report<'_> {
     fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.trunks.annotate(&mut call);
         self.identities.check(&mut call);
+        // Calls that the filter leaves out join others all the same.
+        for amendment in self.joiner.add(&mut call) {
+            self.keep(|page| page.amend(&amendment), |store| store.amend(&amendment));
+        }
         let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
         if !self.filter.selects_call(&call, &streams) {
             return self.summary.left_out();

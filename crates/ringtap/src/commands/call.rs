@@ -2,6 +2,7 @@
 
 mod stored;
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ use ringtap_export::find::{Finder, SelectedCalls};
 use ringtap_export::page::svg;
 use ringtap_export::replay::band;
 use ringtap_export::steps::Steps;
+use ringtap_model::Id;
 use ringtap_report::file::Target;
 use ringtap_report::ladder::{self, Page};
 use ringtap_report::style::Style;
@@ -21,6 +23,8 @@ use ringtap_report::{detail, streams};
 use crate::assumed::Assumed;
 use crate::exit::Exit;
 use crate::input::{Input, Unpacking};
+use crate::join::JoinArgs;
+use crate::legs::{LegCollector, LegFinder};
 use crate::screen::Screen;
 use crate::spool_args::SpoolArgs;
 use crate::store_args::StoreArgs;
@@ -30,7 +34,7 @@ use crate::store_args::StoreArgs;
 /// Use it for a call that `analyze` or `calls` listed, to see what went wrong: who sent which message when,
 /// which message was retransmitted, and the quality of each direction in every interval. A call of the
 /// database has its messages in the spool, if its packets were recorded; what is missing is said where it
-/// would stand.
+/// would stand. A call that is a leg of a conversation is shown with its other legs, on one ladder.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct CallArgs {
@@ -48,6 +52,11 @@ pub(crate) struct CallArgs {
     spool: SpoolArgs,
     #[command(flatten)]
     assumed: Assumed,
+    #[command(flatten)]
+    join: JoinArgs,
+    /// Show this call alone, without the other legs of its conversation
+    #[arg(long)]
+    leg: bool,
     /// Draw the ladder with ASCII characters only
     #[arg(long)]
     ascii: bool,
@@ -79,8 +88,10 @@ impl CallArgs {
         let bar = input.progress(screen, "searching");
         let mut steps = Steps::default();
         let mut push = |seen: &SipSeen<'_>| steps.push(seen);
-        let mut finder = Finder::<true>::new(&self.call, &mut push);
+        let finder = Finder::<true>::new(&self.call, &mut push);
+        let mut finder = LegFinder::new(finder, self.join.joiner());
         let mut pass = input.pass(&mut finder, &bar);
+        let (finder, conversations) = finder.into_parts();
         let found = match finder.found() {
             Ok(found) => found,
             Err(_) if !steps.is_empty() => {
@@ -95,6 +106,16 @@ impl CallArgs {
                 };
             }
         };
+        if !self.leg
+            && svg.is_none()
+            && pass.interrupted.is_none()
+            && let [one] = &found[..]
+        {
+            let legs = conversations.legs_of(&one.call.id);
+            if !legs.is_empty() {
+                return self.show_legs(&input, legs, screen);
+            }
+        }
         let call_id = found.first().map(|found| found.call.call_id.clone()).unwrap_or_default();
         let mut found = found;
         if call_id != self.call && pass.interrupted.is_none() {
@@ -132,6 +153,36 @@ impl CallArgs {
             }
         }
         out.flush()
+    }
+
+    /// Shows all legs of a conversation, with one ladder: another pass reads their messages.
+    fn show_legs(
+        &self,
+        input: &Input,
+        legs: HashMap<Id, Box<str>>,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let bar = input.progress(screen, "reading");
+        let mut collector = LegCollector::new(legs, self.join.joiner());
+        let pass = input.pass(&mut collector, &bar);
+        let LegCollector { mut found, steps, .. } = collector;
+        found.sort_by_key(|found| (found.call.start(), found.call.id));
+        let page = self.page(screen);
+        let Screen { out, width, colour, .. } = screen;
+        let mut show = || -> io::Result<()> {
+            for found in &found {
+                detail::write(out, &found.call, &found.records(), *width, *colour)?;
+                writeln!(out)?;
+            }
+            ladder::draw(out, steps.all(), page)?;
+            for stream in found.iter().flat_map(|found| &found.streams) {
+                writeln!(out)?;
+                streams::detail(out, &stream.record, *width, *colour)?;
+            }
+            out.flush()
+        };
+        show().context(WRITING)?;
+        Ok(pass.exit(screen))
     }
 
     /// Shows the messages of a Call-ID that is not a call, such as a registration or OPTIONS.

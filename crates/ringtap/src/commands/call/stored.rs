@@ -37,6 +37,17 @@ impl CallArgs {
                 if calls.is_empty() {
                     calls.push(named_call(dir, &store, &self.call)?);
                 }
+                if let [call] = &calls[..]
+                    && !self.leg
+                    && let Some(conversation) = call.conversation
+                {
+                    let legs = store.conversation(&conversation)?;
+                    if legs.len() > 1 {
+                        let exit = self.show_stored_legs(&legs, &store, spool.as_mut(), screen)?;
+                        screen.out.flush().context(WRITING)?;
+                        return Ok(exit);
+                    }
+                }
                 let mut exit = Exit::Done;
                 for (index, call) in calls.iter().enumerate() {
                     if index > 0 {
@@ -92,6 +103,59 @@ impl CallArgs {
             writeln!(out, "\n{line}").context(WRITING)?;
             exit = Exit::Damaged;
         }
+        Ok(exit)
+    }
+
+    /// Shows all legs of a conversation, with one ladder.
+    fn show_stored_legs(
+        &self,
+        legs: &[Call],
+        store: &Reader,
+        mut spool: Option<&mut Spool>,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let (mut steps, mut remarks, mut all_streams) = (Vec::new(), Vec::new(), Vec::new());
+        let mut exit = Exit::Done;
+        for call in legs {
+            let records = store.streams_of(&call.id)?;
+            match spool.as_deref_mut() {
+                Some(spool) => {
+                    let (replay, missing) = self.replay(call, &records, spool)?;
+                    steps.extend_from_slice(replay.steps.all());
+                    if !missing.is_empty() {
+                        exit = Exit::Damaged;
+                    }
+                    remarks.extend(missing);
+                }
+                None => remarks.push(without_spool(call).to_owned()),
+            }
+            if records.len() < call.streams.len() {
+                let (missing, of) = (call.streams.len() - records.len(), call.streams.len());
+                remarks.push(format!("Not in the database: {missing} of {of} streams of {}", call.id));
+                exit = Exit::Damaged;
+            }
+            all_streams.push(records);
+        }
+        steps.sort_by_key(|step| step.time);
+        remarks.dedup();
+        let page = self.page(screen);
+        let Screen { out, width, colour, .. } = screen;
+        let mut show = || -> std::io::Result<()> {
+            for (call, records) in legs.iter().zip(&all_streams) {
+                detail::write(out, call, records, *width, *colour)?;
+                writeln!(out)?;
+            }
+            if !steps.is_empty() {
+                ladder::draw(out, &steps, page)?;
+            }
+            remarks.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            for stream in all_streams.iter().flatten() {
+                writeln!(out)?;
+                streams::detail(out, stream, *width, *colour)?;
+            }
+            Ok(())
+        };
+        show().context(WRITING)?;
         Ok(exit)
     }
 
