@@ -140,14 +140,55 @@ proptest! {
                     prop_assert!(bye.sources().count() < 32);
                     prop_assert!(bye.reason().len() <= data.len());
                 }
-                rtcp::Packet::Extended(xr) => prop_assert!(xr.voip_metrics().count() <= data.len() / 36),
-                rtcp::Packet::App(_) | rtcp::Packet::Feedback(_) | rtcp::Packet::Other { .. } => {}
+                rtcp::Packet::Extended(xr) => {
+                    prop_assert!(xr.voip_metrics().count() <= data.len() / 36);
+                    prop_assert!(xr.blocks().count() <= data.len() / 4);
+                }
+                rtcp::Packet::Feedback(feedback) => {
+                    prop_assert!(feedback.sources().count() <= 1 + data.len() / 4);
+                }
+                rtcp::Packet::App(_) | rtcp::Packet::Other { .. } => {}
             }
         }
         prop_assert!(walked <= data.len() / 4);
         if compound.is_exact() {
             prop_assert!(rtcp::looks_like_rtcp(&data) || data.len() < 8);
         }
+    }
+
+    /// Any trace of packets, encoded as run lengths where a run is long and as vectors elsewhere, gives the
+    /// same number of zeros.
+    #[test]
+    fn runs_read_back(begin: u16, runs in vec((any::<bool>(), 1..200usize), 0..20), split in 1..30usize) {
+        let trace: Vec<bool> = runs.iter().flat_map(|(bit, len)| vec![*bit; *len]).collect();
+        let mut chunks = Vec::new();
+        let mut rest = &trace[..];
+        while let Some(first) = rest.first() {
+            let run = rest.iter().take_while(|bit| *bit == first).count();
+            let len = if run >= split { run } else { rest.len().min(15) };
+            let (bits, after) = rest.split_at(len);
+            rest = after;
+            let chunk = if run >= split {
+                u16::from(*first) << 14 | len as u16
+            } else {
+                bits.iter().enumerate().fold(0x8000, |chunk, (at, bit)| chunk | u16::from(*bit) << (14 - at))
+            };
+            chunks.extend(chunk.to_be_bytes());
+        }
+        chunks.resize(chunks.len().next_multiple_of(4), 0);
+        let end = begin.wrapping_add(trace.len() as u16);
+        let mut data = vec![0x80, 207, 0, 0, 0, 0, 0, 1, 1, 0];
+        data.extend((2 + chunks.len() as u16 / 4).to_be_bytes());
+        data.extend([0, 0, 0, 2]);
+        data.extend([begin.to_be_bytes(), end.to_be_bytes()].concat());
+        data.extend(chunks);
+        let words = (data.len() / 4 - 1) as u16;
+        data[2..4].copy_from_slice(&words.to_be_bytes());
+        let compound = rtcp::Compound::parse(&data).expect("an extended report");
+        let Some(rtcp::Packet::Extended(xr)) = compound.packets().next() else { panic!("no report") };
+        let Some(rtcp::Block::LossRuns(found)) = xr.blocks().next() else { panic!("no trace") };
+        prop_assert_eq!(found.len() as usize, trace.len());
+        prop_assert_eq!(found.zeros() as usize, trace.iter().filter(|bit| !**bit).count());
     }
 
     #[test]

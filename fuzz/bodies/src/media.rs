@@ -54,9 +54,30 @@ fn check_packet(packet: &rtcp::Packet<'_>) {
         }
         Packet::Bye(bye) => assert!(bye.sources().count() < 32 && bye.reason().len() < 256),
         Packet::App(app) => assert!(app.subtype < 32),
-        Packet::Feedback(feedback) => assert!(feedback.format < 32 && feedback.control.len() < 1 << 18),
-        Packet::Extended(extended) => assert!(extended.voip_metrics().count() < 1 << 14),
+        Packet::Feedback(feedback) => {
+            assert!(feedback.format < 32 && feedback.control.len() < 1 << 18);
+            assert!(feedback.sources().count() <= 1 + feedback.control.len() / 4);
+            assert_eq!(rtcp::FeedbackKind::ALL[feedback.what() as usize], feedback.what());
+        }
+        Packet::Extended(extended) => {
+            assert!(extended.voip_metrics().count() < 1 << 14);
+            extended.blocks().for_each(|block| check_block(&block));
+        }
         _ => {}
+    }
+}
+
+fn check_block(block: &rtcp::Block<'_>) {
+    use rtcp::Block;
+    match block {
+        Block::LossRuns(runs) | Block::DuplicateRuns(runs) => {
+            assert!(runs.zeros() <= runs.len() && runs.len() <= 1 << 16 && runs.thinning < 16);
+            assert_eq!(runs.is_empty(), runs.len() == 0);
+        }
+        Block::ReceiptTimes(times) => assert!(times.times().count() < 1 << 16 && times.thinning < 16),
+        Block::Delays(delays) => assert!(delays.iter().count() < 1 << 16),
+        Block::ReferenceTime(_) | Block::Summary(_) | Block::Voip(_) => {}
+        Block::Other { data, .. } => assert!(data.len() < 1 << 18),
     }
 }
 

@@ -12,13 +12,17 @@
 
 mod description;
 mod extended;
+mod feedback;
 mod report;
 #[cfg(test)]
 mod tests;
 mod word;
 
 pub use description::{CNAME, Item, Items, Sdes};
-pub use extended::{Extended, VoipMetrics};
+pub use extended::{
+    Block, Blocks, Delay, Delays, Extended, ReceiptTimes, Runs, Spread, Summary, VoipMetrics,
+};
+pub use feedback::{Feedback, FeedbackKind, PSFB, RTPFB};
 pub use report::{ReceiverReport, Report, Reports, SenderReport};
 use word::word;
 
@@ -32,10 +36,6 @@ const SDES: u8 = 202;
 const BYE: u8 = 203;
 /// Application-defined.
 const APP: u8 = 204;
-/// Transport-layer feedback (RFC 4585 section 6.2).
-pub const RTPFB: u8 = 205;
-/// Payload-specific feedback (RFC 4585 section 6.3).
-pub const PSFB: u8 = 206;
 /// Extended reports (RFC 3611 section 2).
 const XR: u8 = 207;
 
@@ -163,7 +163,7 @@ pub enum Packet<'a> {
     Bye(Bye<'a>),
     /// Application-defined.
     App(App<'a>),
-    /// Feedback, not interpreted.
+    /// Feedback on media.
     Feedback(Feedback<'a>),
     /// Extended report.
     Extended(Extended<'a>),
@@ -237,27 +237,5 @@ impl<'a> App<'a> {
     fn new(subtype: u8, data: &'a [u8]) -> Option<Self> {
         let name = *data.get(4..)?.first_chunk::<4>()?;
         Some(Self { subtype, ssrc: word(data, 0)?, name, data: data.get(8..)? })
-    }
-}
-
-/// RFC 4585 section 6.1.
-#[derive(Clone, Copy, Debug)]
-pub struct Feedback<'a> {
-    /// [`RTPFB`] or [`PSFB`].
-    pub kind: u8,
-    /// Feedback message type, 0 to 31: generic NACK is 1 of RTPFB, picture loss indication 1 of PSFB.
-    pub format: u8,
-    /// Who sends it.
-    pub sender: u32,
-    /// Whose media it is about.
-    pub media: u32,
-    /// Feedback control information.
-    pub control: &'a [u8],
-}
-
-impl<'a> Feedback<'a> {
-    fn new(kind: u8, format: u8, data: &'a [u8]) -> Option<Self> {
-        let (sender, media) = (word(data, 0)?, word(data, 4)?);
-        Some(Self { kind, format, sender, media, control: data.get(8..)? })
     }
 }
