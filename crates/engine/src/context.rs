@@ -52,7 +52,7 @@ pub struct Hop {
 pub struct SipMessage<'a> {
     /// The message.
     pub message: &'a Message<'a>,
-    /// Its Call-ID, never empty.
+    /// Its Call-ID, never empty; of a quality report (RFC 6035), that of the call which it is about.
     pub call_id: &'a [u8],
     /// Sequence number and method of its CSeq.
     pub cseq: Option<(u32, Method)>,

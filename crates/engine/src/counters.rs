@@ -45,6 +45,8 @@ pub struct Counters {
     pub hep_bad: u64,
     /// SIP messages without a Call-ID.
     pub sip_without_call_id: u64,
+    /// Quality reports (RFC 6035) on calls that are not in the table: never seen, or over too long.
+    pub quality_reports_unmatched: u64,
     /// RTP packets of flows that nothing confirmed.
     pub rtp_unconfirmed: u64,
     /// Calls refused at a ceiling.
@@ -67,6 +69,8 @@ pub struct Counters {
     pub messages_evicted: u64,
     /// Streams whose RTCP was refused at a ceiling.
     pub rtcp_refused: u64,
+    /// RTCP reports that no list of a stream has, since the lists of all hold as many as they may.
+    pub rtcp_reports_refused: u64,
     /// What the ceiling of an added tracker turned away.
     pub tracked_refused: u64,
     /// Codec names refused, since streams use all that the table holds.
@@ -107,9 +111,10 @@ impl std::ops::AddAssign<&Self> for Counters {
             ($($count:ident)*) => { $(self.$count += other.$count;)* };
         }
         add!(frames bytes sip rtp rtcp stun hep fragments tcp sctp icmp tracked udp_other ip_other);
+        add!(quality_reports_unmatched);
         add!(sip_bad hep_bad sip_without_call_id rtp_unconfirmed calls_refused flows_refused legs_refused);
         add!(intervals_refused registrations_refused messages_refused connections_refused);
-        add!(rtcp_refused tracked_refused codecs_refused codecs_evicted);
+        add!(rtcp_refused rtcp_reports_refused tracked_refused codecs_refused codecs_evicted);
         add!(calls_evicted connections_evicted registrations_evicted messages_evicted);
         add!(tcp_holes tcp_overflow sctp_evicted fragments_incomplete fragments_evicted fragments_bad);
         add!(sip_forwards_lost worker_messages_lost calls_incomplete);
@@ -155,6 +160,7 @@ impl Counters {
             ("sip_bad", self.sip_bad),
             ("hep_bad", self.hep_bad),
             ("sip_without_call_id", self.sip_without_call_id),
+            ("quality_reports_unmatched", self.quality_reports_unmatched),
             ("calls_refused", self.calls_refused),
             ("calls_evicted", self.calls_evicted),
             ("flows_refused", self.flows_refused),
@@ -165,6 +171,7 @@ impl Counters {
             ("messages_refused", self.messages_refused),
             ("messages_evicted", self.messages_evicted),
             ("rtcp_refused", self.rtcp_refused),
+            ("rtcp_reports_refused", self.rtcp_reports_refused),
             ("tracked_refused", self.tracked_refused),
             ("codecs_refused", self.codecs_refused),
             ("codecs_evicted", self.codecs_evicted),

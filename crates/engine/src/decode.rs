@@ -6,7 +6,7 @@ use miniz_oxide::inflate;
 use ringtap_model::{Endpoint, Frame, Nanos, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
 use ringtap_wire::sip::{self, Message, Method, StartLine};
-use ringtap_wire::{hep, rtp, stun, unfollowed};
+use ringtap_wire::{hep, quality, rtp, stun, unfollowed};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
 use crate::engine::{Engine, context};
@@ -274,6 +274,7 @@ impl<X: Tracker> Engine<X> {
             return;
         };
         self.order.index += 1;
+        let call_id = owning_call_id(message, call_id);
         let hash = self.hasher.of(call_id);
         if !self.forward_sip(hash, bytes, hop, frames) {
             self.handle_sip(message, (call_id, hash), hop, frames, sink);
@@ -348,6 +349,15 @@ fn unpacked<'a>(view: &hep::View<'a>) -> Option<Cow<'a, [u8]>> {
 
 fn is_invite(message: &Message<'_>) -> bool {
     matches!(message.start(), StartLine::Request { method: Method::Invite, .. })
+}
+
+/// The Call-ID by which a worker owns a message: its own, or that of the call which a quality report is
+/// about.
+pub(crate) fn owning_call_id<'a>(message: &Message<'a>, own: &'a [u8]) -> &'a [u8] {
+    match message.method() {
+        Method::Publish | Method::Notify => quality::call_id(message).unwrap_or(own),
+        _ => own,
+    }
 }
 
 #[cfg(test)]

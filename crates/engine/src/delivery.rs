@@ -213,6 +213,7 @@ fn complete(
         agents: [call.user_agent_caller.as_deref(), call.user_agent_callee.as_deref()],
         facts: &facts,
         round_trips: [Side::Caller, Side::Callee].map(|side| round_trip_from(side, &figures)),
+        capture_drops: call.capture_drops,
     };
     let mut streams = Vec::with_capacity(figures.len());
     for figures in figures {

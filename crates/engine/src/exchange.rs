@@ -7,6 +7,7 @@ use ringtap_model::{Frame, Nanos};
 use ringtap_wire::sip::Message;
 
 use crate::context::{Datagram, Hop};
+use crate::decode::owning_call_id;
 use crate::engine::Engine;
 use crate::media::EndedStream;
 use crate::sink::Sink;
@@ -162,6 +163,7 @@ impl<X: Tracker> Engine<X> {
         if let Ok(message) = Message::parse(bytes)
             && let Some(call_id) = message.call_id()
         {
+            let call_id = owning_call_id(&message, call_id);
             let hash = self.hasher.of(call_id);
             self.handle_sip(&message, (call_id, hash), hop, frames, sink);
         }

@@ -32,6 +32,11 @@ pub(crate) fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
+/// Three digits after the point for what is an estimate.
+pub(crate) fn round3(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
 /// RFC 4733 section 3.2, table 3.
 pub(crate) fn digit_name(code: u8) -> Option<String> {
     let name = match code {

@@ -178,6 +178,83 @@ record! {
     }
 }
 
+names! {
+    /// What a quality report is.
+    pub enum QualityReportKind {
+        /// Of a whole session, RFC 6035.
+        Session = "session",
+        /// Of a part of it, RFC 6035.
+        Interval = "interval",
+        /// A threshold was crossed, RFC 6035.
+        Alert = "alert",
+        /// Statistics in a header field of a BYE or its answer.
+        Statistics = "statistics",
+    }
+}
+
+names! {
+    /// Whose media a quality report is about.
+    pub enum QualityView {
+        /// What the reporter received.
+        Local = "local",
+        /// What the other side received, as it told the reporter.
+        Remote = "remote",
+    }
+}
+
+record! {
+    /// What an endpoint says of the quality of a call.
+    #[part]
+    #[name = "quality_report"]
+    pub struct QualityReport {
+        /// When it passed here.
+        #[name = "time_us"]
+        pub time: Nanos,
+        /// What it is.
+        pub kind: QualityReportKind,
+        /// Whose media it is about.
+        pub view: QualityView,
+        /// Who reports; null where the report names neither party of the call.
+        pub by: Option<Party>,
+        /// What the report calls its reporter (`LocalID` of RFC 6035).
+        pub reporter: Option<String>,
+        /// What carried it, and what it says of itself: `VQSessionReport CallTerm`, `P-RTP-Stat`.
+        pub source: String,
+        /// Codec as the reporter writes it.
+        pub codec: Option<String>,
+        /// Packets that the reporter sent.
+        #[unit = Packets]
+        pub sent: Option<u64>,
+        /// Packets that it received.
+        #[unit = Packets]
+        pub received: Option<u64>,
+        /// Packets lost on the way to it.
+        #[unit = Packets]
+        pub lost: Option<u64>,
+        /// Network packet loss.
+        #[unit = Percent]
+        pub loss_pct: Option<f64>,
+        /// Packets that the jitter buffer discarded.
+        #[unit = Percent]
+        pub discard_pct: Option<f64>,
+        /// Interarrival jitter.
+        #[unit = Milliseconds]
+        pub jitter_ms: Option<f64>,
+        /// Round trip.
+        #[unit = Milliseconds]
+        pub rtt_ms: Option<f64>,
+        /// Delay within the end system.
+        #[unit = Milliseconds]
+        pub end_system_ms: Option<f64>,
+        /// R factor of listening quality, else of conversational quality.
+        pub r_factor: Option<f64>,
+        /// MOS-LQ.
+        pub mos_lq: Option<f64>,
+        /// MOS-CQ.
+        pub mos_cq: Option<f64>,
+    }
+}
+
 record! {
     /// One call attempt: a Call-ID with its first INVITE, the challenges it answers, its forks, re-INVITEs
     /// and its end.
@@ -304,6 +381,9 @@ record! {
         /// Null where it ran all the time.
         #[unit = Milliseconds]
         pub unmonitored_ms: Option<f64>,
+        /// What endpoints say of the quality of its media in signalling, in order of time.
+        #[if_absent = default]
+        pub quality_reports: Vec<QualityReport>,
         /// What an engineer would remark: of the call, and of its streams.
         #[if_absent = default]
         pub notes: Vec<Note>,
@@ -394,6 +474,7 @@ mod tests {
             recorded_missing: None,
             recorded_empty: None,
             unmonitored_ms: None,
+            quality_reports: Vec::new(),
             notes: Vec::new(),
             identity: None,
         }

@@ -47,7 +47,7 @@ pub use address::Endpoint;
 pub use amendment::Amendment;
 pub use call::{
     Attestation, Call, CallState, Dtmf, DtmfSource, IdentityHeader, IdentityStatus, Join, JoinReason, Party,
-    Protocol, Recorded, Transport,
+    Protocol, QualityReport, QualityReportKind, QualityView, Recorded, Transport,
 };
 pub use direction::Direction;
 pub use filter::{Condition, Filter};
@@ -58,5 +58,5 @@ pub use network::{Network, NotANetwork};
 pub use note::{Note, NoteCode};
 pub use record::{Field, FieldShape, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
-pub use stream::{Interval, RttSource, Stream};
+pub use stream::{Interval, LostAt, RtcpReport, RtcpReportKind, RttSource, Stream};
 pub use units::{Hz, Nanos};

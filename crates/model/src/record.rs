@@ -284,7 +284,7 @@ impl<R: Record + fmt::Debug> FieldValue for Vec<R> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Call, Dtmf, Interval, Message, Registration, Stream};
+    use crate::{Call, Dtmf, Interval, Message, QualityReport, Registration, RtcpReport, Stream};
 
     fn check<R: Record>() {
         for field in R::FIELDS {
@@ -313,6 +313,8 @@ mod tests {
         check::<Dtmf>();
         check::<Stream>();
         check::<Interval>();
+        check::<RtcpReport>();
+        check::<QualityReport>();
         check::<Registration>();
         check::<Message>();
         check::<crate::Amendment>();

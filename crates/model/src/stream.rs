@@ -1,5 +1,7 @@
 //! The stream record: one SSRC in one direction.
 
+use std::net::{IpAddr, Ipv4Addr};
+
 use crate::definition::{names, record};
 use crate::{Call, Direction, Endpoint, Hz, Id, Nanos, Note};
 
@@ -10,6 +12,79 @@ names! {
         Rtcp = "rtcp",
         /// Between a SIP request and its answer.
         Sip = "sip",
+    }
+}
+
+names! {
+    /// Where packets of a stream were lost.
+    pub enum LostAt {
+        /// Between the sender and here: they are missing here and at the receiver. Where the sender gives no
+        /// counts that tell, it may not have sent them.
+        BeforeTap = "before_tap",
+        /// Between here and the receiver: they passed here.
+        BehindTap = "behind_tap",
+        /// At the sender: by its own count it did not send them.
+        Sender = "sender",
+        /// In our capture or the mirror port before it: the receiver got them.
+        Capture = "capture",
+        /// The evidence does not tell.
+        Unknown = "unknown",
+    }
+}
+
+names! {
+    /// What an RTCP report about a stream is.
+    pub enum RtcpReportKind {
+        /// A report block of the receiver, RFC 3550 section 6.4.1.
+        Receiver = "receiver",
+        /// VoIP metrics of the receiver, RFC 3611 section 4.7.
+        Voip = "voip",
+        /// A sender report, RFC 3550 section 6.4.1.
+        Sender = "sender",
+    }
+}
+
+record! {
+    /// An RTCP report about a stream.
+    #[part]
+    #[name = "rtcp_report"]
+    pub struct RtcpReport {
+        /// When it passed here.
+        #[name = "time_us"]
+        pub time: Nanos,
+        /// What it is: fields of the other kinds are null.
+        pub kind: RtcpReportKind,
+        /// Packets lost: since the report before (`receiver`), or since the start (`voip`).
+        #[unit = Percent]
+        pub lost_pct: Option<f64>,
+        /// Packets lost since the start (`receiver`); 0 where the receiver got more than were sent.
+        #[unit = Packets]
+        pub lost: Option<u64>,
+        /// Interarrival jitter (`receiver`); null where the clock is not known.
+        #[unit = Milliseconds]
+        pub jitter_ms: Option<f64>,
+        /// Round trip: from here to the receiver and back (`receiver`), or as the receiver measured it to the
+        /// sender and back (`voip`).
+        #[unit = Milliseconds]
+        pub rtt_ms: Option<f64>,
+        /// Packets sent since the start (`sender`).
+        #[unit = Packets]
+        pub sent_packets: Option<u64>,
+        /// Packets that the receiver's jitter buffer discarded since the start (`voip`).
+        #[unit = Percent]
+        pub discard_pct: Option<f64>,
+        /// Lost or discarded within bursts (`voip`).
+        #[unit = Percent]
+        pub burst_density_pct: Option<f64>,
+        /// Lost or discarded between bursts (`voip`).
+        #[unit = Percent]
+        pub gap_density_pct: Option<f64>,
+        /// R factor (`voip`).
+        pub r_factor: Option<f64>,
+        /// MOS-LQ (`voip`).
+        pub mos_lq: Option<f64>,
+        /// MOS-CQ (`voip`).
+        pub mos_cq: Option<f64>,
     }
 }
 
@@ -177,6 +252,64 @@ record! {
         pub rtcp_bye: Option<Nanos>,
         /// Canonical name of the sender, RFC 3550 section 6.5.1.
         pub rtcp_cname: Option<String>,
+        /// Mean round trip from here to the sender and back, from reference times and their answers in
+        /// extended reports (RFC 3611 sections 4.4 and 4.5).
+        #[unit = Milliseconds]
+        pub rtcp_sender_rtt_ms: Option<f64>,
+        /// What else RTCP said about it, counted by kind as `name=count`: feedback of its receiver (RFC 4585:
+        /// `nack`, `pli`, `fir`, `remb`, `tmmbr`, `transport-cc`, ...), packets defined by an application
+        /// (`app:` and their name), and blocks of extended reports that no other field shows (`xr:` and their
+        /// type).
+        #[if_absent = default]
+        pub rtcp_counts: Vec<String>,
+        /// RTCP reports in order of time. Of many, every second, fourth, ... of each kind is listed, and the
+        /// last.
+        #[if_absent = default]
+        pub reports: Vec<RtcpReport>,
+        /// Blocks of VoIP metrics (RFC 3611 section 4.7) about it; null where none was seen. The following
+        /// fields are those of the last, null where the receiver does not know them.
+        pub xr_reports: Option<u64>,
+        /// Packets lost by the receiver's count.
+        #[unit = Percent]
+        pub xr_loss_pct: Option<f64>,
+        /// Packets that its jitter buffer discarded.
+        #[unit = Percent]
+        pub xr_discard_pct: Option<f64>,
+        /// Lost or discarded within bursts.
+        #[unit = Percent]
+        pub xr_burst_density_pct: Option<f64>,
+        /// Mean length of bursts.
+        #[unit = Milliseconds]
+        pub xr_burst_ms: Option<f64>,
+        /// Lost or discarded between bursts.
+        #[unit = Percent]
+        pub xr_gap_density_pct: Option<f64>,
+        /// Mean time between bursts.
+        #[unit = Milliseconds]
+        pub xr_gap_ms: Option<f64>,
+        /// Round trip between the RTP interfaces of receiver and sender, as the receiver measured it.
+        #[unit = Milliseconds]
+        pub xr_rtt_ms: Option<f64>,
+        /// Delay within the receiver's end system: packetization, codec and jitter buffer.
+        #[unit = Milliseconds]
+        pub xr_end_system_ms: Option<f64>,
+        /// Nominal delay of its jitter buffer.
+        #[unit = Milliseconds]
+        pub xr_buffer_ms: Option<f64>,
+        /// Level of the speech, in dBm0.
+        pub xr_signal_dbm0: Option<f64>,
+        /// Level of the noise, in dBm0.
+        pub xr_noise_dbm0: Option<f64>,
+        /// R factor by the receiver.
+        pub xr_r_factor: Option<f64>,
+        /// MOS-LQ by the receiver.
+        pub xr_mos_lq: Option<f64>,
+        /// MOS-CQ by the receiver.
+        pub xr_mos_cq: Option<f64>,
+        /// Where most of the packets were lost that are missing here or at the receiver; null where none is.
+        pub lost_at: Option<LostAt>,
+        /// The numbers behind `lost_at`, in words.
+        pub lost_at_evidence: Option<String>,
         /// MOS-LQ of G.107 (G.107.1 wideband, G.107.2 fullband) after the adaptive jitter buffer.
         pub mos: Option<f64>,
         /// The transmission rating R behind that MOS, as equation B-4 of G.107 takes it: 0 to 100 (wideband
@@ -190,6 +323,11 @@ record! {
         /// Conversational quality: the same with the one-way delay of coding, adaptive buffer and network;
         /// null where RTCP shows no round trip to the receiver.
         pub mos_cq: Option<f64>,
+        /// The delay that `mos_cq` counts, as pairs of name and value: `delay_ms` in all, `network_ms` of
+        /// half a round trip `from` here to the `receiver`, to `both` ends (by LSR and DLSR), or by the
+        /// receiver's own measurement (`xr`), and `end_system` delay `simulated` (packet time, codec,
+        /// adaptive buffer) or that of the receiver's VoIP metrics (`xr`).
+        pub mos_cq_basis: Option<String>,
         /// MOS-LQ after a fixed 50 ms jitter buffer.
         pub mos_fixed50: Option<f64>,
         /// MOS-LQ after a fixed 200 ms jitter buffer.
@@ -213,6 +351,91 @@ record! {
 }
 
 impl Stream {
+    /// A stream of which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        id: Id([0; 16]),
+        call_id: None,
+        call: None,
+        src: Endpoint::new(NOWHERE, 0),
+        dst: Endpoint::new(NOWHERE, 0),
+        ssrc: 0,
+        payload_type: 0,
+        first: Nanos::ZERO,
+        last: Nanos::ZERO,
+        packets: 0,
+        direction: None,
+        codec: None,
+        clock: None,
+        ptime_ms: None,
+        unique: 0,
+        lost: 0,
+        duplicates: 0,
+        reordered: 0,
+        bytes: 0,
+        ip_bytes: 0,
+        rate_bps: None,
+        jitter_ms_mean: None,
+        jitter_ms_max: None,
+        delta_ms_max: None,
+        iat_ms_min: None,
+        iat_ms_mean: None,
+        iat_ms_max: None,
+        iat_ms_sd: None,
+        size_min: 0,
+        size_mean: 0.0,
+        size_max: 0,
+        size_sd: 0.0,
+        loss_bursts: 0,
+        burst_len_mean: None,
+        burst_len_max: None,
+        burst_ratio: None,
+        rtt_ms: None,
+        rtt_source: None,
+        rtcp_reports: None,
+        rtcp_lost: None,
+        rtcp_lost_pct_max: None,
+        rtcp_jitter_ms_mean: None,
+        rtcp_jitter_ms_max: None,
+        rtcp_rtt_ms_max: None,
+        rtcp_sent_packets: None,
+        rtcp_sent_bytes: None,
+        rtcp_bye: None,
+        rtcp_cname: None,
+        rtcp_sender_rtt_ms: None,
+        rtcp_counts: Vec::new(),
+        reports: Vec::new(),
+        xr_reports: None,
+        xr_loss_pct: None,
+        xr_discard_pct: None,
+        xr_burst_density_pct: None,
+        xr_burst_ms: None,
+        xr_gap_density_pct: None,
+        xr_gap_ms: None,
+        xr_rtt_ms: None,
+        xr_end_system_ms: None,
+        xr_buffer_ms: None,
+        xr_signal_dbm0: None,
+        xr_noise_dbm0: None,
+        xr_r_factor: None,
+        xr_mos_lq: None,
+        xr_mos_cq: None,
+        lost_at: None,
+        lost_at_evidence: None,
+        mos: None,
+        r_factor: None,
+        mos_basis: None,
+        mos_cq: None,
+        mos_cq_basis: None,
+        mos_fixed50: None,
+        mos_fixed200: None,
+        mos_adaptive500: None,
+        mos_cole: None,
+        intervals: Vec::new(),
+        silence_pct: None,
+        clipped_pct: None,
+        notes: Vec::new(),
+    };
+
     /// A stream of a call of which its name, its times and the number of its packets are known and nothing
     /// else: it was never measured to its end.
     pub fn unmeasured(
@@ -222,10 +445,12 @@ impl Stream {
         (first, last): (Nanos, Nanos),
         packets: u64,
     ) -> Self {
+        let (call_id, call) = (Some(call.call_id.clone()), Some(call.id));
+        let unique = packets;
         Self {
             id,
-            call_id: Some(call.call_id.clone()),
-            call: Some(call.id),
+            call_id,
+            call,
             src,
             dst,
             ssrc,
@@ -233,56 +458,8 @@ impl Stream {
             first,
             last,
             packets,
-            direction: None,
-            codec: None,
-            clock: None,
-            ptime_ms: None,
-            unique: packets,
-            lost: 0,
-            duplicates: 0,
-            reordered: 0,
-            bytes: 0,
-            ip_bytes: 0,
-            rate_bps: None,
-            jitter_ms_mean: None,
-            jitter_ms_max: None,
-            delta_ms_max: None,
-            iat_ms_min: None,
-            iat_ms_mean: None,
-            iat_ms_max: None,
-            iat_ms_sd: None,
-            size_min: 0,
-            size_mean: 0.0,
-            size_max: 0,
-            size_sd: 0.0,
-            loss_bursts: 0,
-            burst_len_mean: None,
-            burst_len_max: None,
-            burst_ratio: None,
-            rtt_ms: None,
-            rtt_source: None,
-            rtcp_reports: None,
-            rtcp_lost: None,
-            rtcp_lost_pct_max: None,
-            rtcp_jitter_ms_mean: None,
-            rtcp_jitter_ms_max: None,
-            rtcp_rtt_ms_max: None,
-            rtcp_sent_packets: None,
-            rtcp_sent_bytes: None,
-            rtcp_bye: None,
-            rtcp_cname: None,
-            mos: None,
-            r_factor: None,
-            mos_basis: None,
-            mos_cq: None,
-            mos_fixed50: None,
-            mos_fixed200: None,
-            mos_adaptive500: None,
-            mos_cole: None,
-            intervals: Vec::new(),
-            silence_pct: None,
-            clipped_pct: None,
-            notes: Vec::new(),
+            unique,
+            ..Self::UNKNOWN
         }
     }
 
@@ -304,3 +481,6 @@ impl Stream {
         self.size_max > 0
     }
 }
+
+/// No address.
+const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);

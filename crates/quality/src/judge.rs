@@ -61,13 +61,18 @@ pub struct PathDelay {
     pub buffer: Nanos,
     /// Round-trip time of the network, if it was measured.
     pub rtt: Option<Nanos>,
+    /// Delay of packetization, codec and buffer together, where an end system reported it (RFC 3611 section
+    /// 4.7.3): it stands for all of these.
+    pub end_system: Option<Nanos>,
 }
 
 impl PathDelay {
     /// One-way delay in milliseconds with this codec.
     pub fn delay_ms(&self, codec: &CodecProfile) -> f64 {
         let network = self.rtt.map_or(0.0, |rtt| rtt.millis_f64() / 2.0);
-        codec.frame_ms.max(self.ptime.millis_f64()) + codec.lookahead_ms + self.buffer.millis_f64() + network
+        let own =
+            || codec.frame_ms.max(self.ptime.millis_f64()) + codec.lookahead_ms + self.buffer.millis_f64();
+        self.end_system.map_or_else(own, |delay| delay.millis_f64()) + network
     }
 }
 
@@ -131,8 +136,12 @@ mod tests {
     use super::*;
     use crate::codec::lookup;
 
-    const PATH: PathDelay =
-        PathDelay { ptime: Nanos::from_millis(20), buffer: Nanos::from_millis(50), rtt: None };
+    const PATH: PathDelay = PathDelay {
+        ptime: Nanos::from_millis(20),
+        buffer: Nanos::from_millis(50),
+        rtt: None,
+        end_system: None,
+    };
 
     #[test]
     fn discards_are_losses() {
@@ -152,6 +161,8 @@ mod tests {
         assert_eq!(path.delay_ms(g729), 20.0 + 5.0 + 50.0 + 45.0);
         let long = PathDelay { ptime: Nanos::ZERO, ..path };
         assert_eq!(long.delay_ms(g729), 10.0 + 5.0 + 50.0 + 45.0);
+        let reported = PathDelay { end_system: Some(Nanos::from_millis(70)), ..path };
+        assert_eq!(reported.delay_ms(g729), 70.0 + 45.0);
     }
 
     /// PCMU without loss within 100 ms: R is G.107's 93.2.
@@ -185,7 +196,8 @@ mod tests {
     fn impossible_counts() {
         let g711 = lookup("PCMU", None).unwrap();
         let hostile = LossCounts { expected: 1, lost: u64::MAX, discarded: u64::MAX, bursts: u64::MAX };
-        let path = PathDelay { ptime: Nanos::MAX, buffer: Nanos::MAX, rtt: Some(Nanos::MAX) };
+        let path =
+            PathDelay { ptime: Nanos::MAX, buffer: Nanos::MAX, rtt: Some(Nanos::MAX), end_system: None };
         let judgement = judge(g711, hostile, path);
         assert_eq!((judgement.ppl, judgement.mos_cq), (100.0, 1.0));
         assert!(judgement.r.is_finite());

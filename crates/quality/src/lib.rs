@@ -16,6 +16,7 @@
 //!     ptime: Nanos::from_millis(20),
 //!     buffer: Nanos::from_millis(50),
 //!     rtt: Some(Nanos::from_millis(80)),
+//!     end_system: None,
 //! };
 //! let judgement = judge(g729, counts, path);
 //! assert!(judgement.mos_lq > 3.7 && judgement.mos_lq < 4.1);
@@ -32,6 +33,7 @@
 //! | [`jitterbuffer`] | three jitter buffers simulated from a histogram |
 //! | [`receivers`] | which receivers do not conceal loss |
 //! | [`basis`] | [`MosBasis`], what a MOS assumes, as records and people have it |
+//! | [`place`](mod@place) | where packets were lost, from what passed here and what RTCP says |
 //! | [`notes`] | what an engineer would remark of a call and its streams, and every threshold of it |
 //! | [`judge`](mod@judge) | the rating of an interval or a stream, from all of the above |
 //! | [`kpi`] | ASR, NER and related indicators from counts of final codes |
@@ -47,6 +49,7 @@ pub mod jitterbuffer;
 pub mod judge;
 pub mod kpi;
 pub mod notes;
+pub mod place;
 pub mod rating;
 pub mod receivers;
 pub mod wideband;
@@ -54,6 +57,7 @@ pub mod wideband;
 pub use basis::MosBasis;
 pub use codec::CodecProfile;
 pub use judge::{Judgement, LossCounts, PathDelay, judge};
+pub use place::{LossFacts, LossPlace, ReceiverCounts, SenderCounts, place};
 pub use rating::{Class, Model, Rating};
 pub use receivers::{Receiver, Receivers};
 

@@ -94,7 +94,12 @@ proptest! {
         (expected, lost, discarded, bursts) in any::<(u64, u64, u64, u64)>(),
         (ptime, buffer, rtt) in any::<(u64, u64, Option<u64>)>(),
     ) {
-        let path = PathDelay { ptime: Nanos(ptime), buffer: Nanos(buffer), rtt: rtt.map(Nanos) };
+        let path = PathDelay {
+            ptime: Nanos(ptime),
+            buffer: Nanos(buffer),
+            rtt: rtt.map(Nanos),
+            end_system: None,
+        };
         let judgement = judge(codec, LossCounts { expected, lost, discarded, bursts }, path);
         prop_assert!(sound(&judgement.rating));
         prop_assert!((0.0..=100.0).contains(&judgement.ppl) && (1.0..=8.0).contains(&judgement.burst_r));

@@ -6,6 +6,7 @@ use ringtap_model::{Call, Join, Nanos, Note, Party, Stream};
 
 use crate::calls::{arrow, figure};
 use crate::fields::Layout;
+use crate::reported;
 use crate::style::Style;
 use crate::text::{counted, shown, wrap};
 use crate::{sentence, time};
@@ -47,6 +48,7 @@ pub fn lines(call: &Call) -> Vec<(&'static str, String)> {
         let digits: Vec<_> = call.dtmf.iter().map(|digit| digit.digit.as_str()).collect();
         lines.push(("DTMF", digits.join(" ")));
     }
+    lines.extend(reported::quality(call));
     lines.extend(call.notes.iter().map(|note| ("Note", note_line(note))));
     if call.capture_drops > 0 {
         let dropped = counted(call.capture_drops, "packet");

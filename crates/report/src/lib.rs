@@ -43,6 +43,7 @@ pub mod message;
 pub mod messages;
 pub mod rating;
 pub mod registrations;
+mod reported;
 pub mod sentence;
 pub mod streams;
 pub mod style;

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Endpoint, Interval, Nanos, Stream};
+use ringtap_model::{Endpoint, Interval, LostAt, Nanos, Stream};
 use ringtap_quality::MosBasis;
 
 use crate::calls::{arrow, figure, loss_pct, loss_style, percent};
 use crate::fields::Layout;
+use crate::reported;
 use crate::style::Style;
 use crate::table::{self, Cell, Column};
 use crate::time;
@@ -20,6 +21,7 @@ const COLUMNS: &[Column] = &[
     Column::figure("LENGTH", 5),
     Column::figure("PACKETS", 0),
     Column::figure("LOSS", 0),
+    Column::word("LOST AT", 6),
     Column::figure("JITTER", 4),
     Column::figure("MOS", 0),
 ];
@@ -45,6 +47,7 @@ pub struct Row {
     length: Nanos,
     packets: u64,
     loss: f64,
+    lost_at: Option<LostAt>,
     jitter: Option<f64>,
     mos: Option<f64>,
 }
@@ -61,6 +64,7 @@ impl Row {
             length: stream.last.since(stream.first),
             packets: stream.packets,
             loss: loss_pct(stream),
+            lost_at: stream.lost_at,
             jitter: stream.jitter_ms_max,
             mos: stream.mos,
         }
@@ -77,6 +81,7 @@ impl Row {
             Cell::plain(time::span(self.length.millis_f64())),
             Cell::plain(self.packets.to_string()),
             Cell::new(percent(loss), loss_style(loss)),
+            Cell::plain(reported::place(self.lost_at)),
             Cell::known(self.jitter.map(|jitter| format!("{jitter:.1} ms"))),
             Cell::new(figure(self.mos, 2), Style::of_mos(self.mos)),
         ]
@@ -104,12 +109,18 @@ pub fn detail(out: &mut dyn Write, stream: &Stream, width: usize, colour: bool) 
     for (name, value) in figures(stream) {
         Layout::under_heading(width).line(out, name, &value, Style::Plain)?;
     }
-    if stream.intervals.is_empty() {
+    let width = width.saturating_sub(2);
+    if !stream.intervals.is_empty() {
+        writeln!(out)?;
+        let rows = stream.intervals.iter().map(interval_row);
+        table::write(&mut Indented { out, begin: true }, INTERVALS, rows, width, colour)?;
+    }
+    let mut reports = stream.reports.iter().filter_map(reported::row).peekable();
+    if reports.peek().is_none() {
         return Ok(());
     }
     writeln!(out)?;
-    let rows = stream.intervals.iter().map(interval_row);
-    table::write(&mut Indented { out, begin: true }, INTERVALS, rows, width.saturating_sub(2), colour)
+    table::write(&mut Indented { out, begin: true }, reported::COLUMNS, reports, width, colour)
 }
 
 /// Name and value of each figure.
@@ -181,17 +192,21 @@ pub fn figures(stream: &Stream) -> Vec<(&'static str, String)> {
             ),
         ),
     ];
-    if let Some(cq) = stream.mos_cq {
-        lines.push(("MOS-CQ", format!("{cq:.2} in conversation, with the delay that RTCP shows")));
-    }
+    lines.extend(conversational(stream).map(|text| ("MOS-CQ", text)));
     if let Some(basis) = &stream.mos_basis {
         let words = basis.parse::<MosBasis>().map(|basis| basis.words().join("; "));
         lines.push(("Assumed", words.unwrap_or_else(|_| basis.clone())));
     }
+    lines.extend(reported::figures(stream));
     if let (Some(silence), Some(clipped)) = (stream.silence_pct, stream.clipped_pct) {
         lines.push(("Sound", format!("{silence:.1} % silence, {clipped:.2} % clipped")));
     }
     lines
+}
+
+fn conversational(stream: &Stream) -> Option<String> {
+    let basis = stream.mos_cq_basis.as_deref().map(|basis| format!(": {basis}")).unwrap_or_default();
+    Some(format!("{:.2} in conversation, with the delay that RTCP shows{basis}", stream.mos_cq?))
 }
 
 fn lost(stream: &Stream) -> String {

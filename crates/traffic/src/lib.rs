@@ -90,5 +90,5 @@ pub use loss::Loss;
 pub use scenario::{Scenario, Transport};
 pub use share::{Mix, ModelShare, Share};
 pub use traffic::Traffic;
-pub use truth::{CallTruth, RegistrationTruth, StreamTruth, SummaryTruth, Truth};
+pub use truth::{CallTruth, LossPlaces, PathTruth, RegistrationTruth, StreamTruth, SummaryTruth, Truth};
 pub use voice::Voice;

@@ -54,6 +54,12 @@ impl Reports {
         Self { sides, vlan, rng }
     }
 
+    /// From the capture point to a side and back.
+    pub(crate) fn round_trip(&self, side: Side) -> Nanos {
+        let trip = self.sides[side as usize].trip;
+        trip + trip
+    }
+
     /// When the next report is captured.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         self.sides.iter().filter_map(|side| side.next).min()
@@ -110,7 +116,8 @@ impl Reporter {
                 // A new source counts from 0.
                 (packets, octets) = (0, 0);
             }
-            let here = sender.sent_by(sent);
+            // What has passed here was sent by then: media are captured when they are sent.
+            let here = sender.sent_by(at);
             // Only new packets are counted: finished streams cost nothing.
             octets += match self.counted {
                 (to, bytes) if index == 0 && to <= here => {
@@ -120,8 +127,8 @@ impl Reporter {
                 }
                 _ => sender.octets(0..here),
             };
-            packets += here;
-            rtp = sender.clock(sent);
+            packets += stream.sent_by(at);
+            rtp = sender.clock(at);
         }
         let mut info = Vec::with_capacity(20);
         info.extend_from_slice(&ntp(sent).to_be_bytes());

@@ -55,6 +55,12 @@ pub struct Scenario {
     pub ptime: Mix<Nanos>,
     /// Loss, chosen for each stream.
     pub loss: Mix<Loss>,
+    /// Packets that the sender numbers and never sends, chosen for each stream.
+    pub unsent: Mix<Loss>,
+    /// Loss between the capture point and the receiver, chosen for each stream.
+    pub loss_behind: Mix<Loss>,
+    /// Packets that reach the receiver and are not captured, chosen for each stream.
+    pub uncaptured: Mix<Loss>,
     /// Jitter, chosen for each stream.
     pub jitter: Mix<Jitter>,
     /// Share of RTP packets that the next one overtakes.
@@ -116,6 +122,9 @@ impl Scenario {
                 .unwrap_or_else(|| Mix::only(Codec::PCMU)),
             ptime: Mix::only(Nanos::from_millis(20)),
             loss: Mix::only(Loss::None),
+            unsent: Mix::only(Loss::None),
+            loss_behind: Mix::only(Loss::None),
+            uncaptured: Mix::only(Loss::None),
             jitter: Mix::only(Jitter::Gamma { shape: 2.0, scale: 0.5 }),
             reorder: Share::NONE,
             duplicate: Share::NONE,
@@ -194,6 +203,12 @@ impl Scenario {
                 .unwrap_or(base.transport),
             ..base
         }
+    }
+
+    /// Whether packets are lost elsewhere than before the capture point.
+    pub(crate) fn loses_elsewhere(&self) -> bool {
+        let models = [&self.unsent, &self.loss_behind, &self.uncaptured];
+        models.iter().any(|models| models.values().any(|loss| *loss != Loss::None))
     }
 
     /// Checks that the values are consistent.

@@ -10,7 +10,7 @@ use crate::sip;
 use crate::slab::Slab;
 use crate::stream::Stream;
 use crate::tcp::Connection;
-use crate::truth::{CallTruth, Records, RegistrationTruth, Truth};
+use crate::truth::{CallTruth, PathTruth, Records, RegistrationTruth, StreamTruth, Truth};
 
 /// Messages and reports; streams are stored elsewhere, so that a media packet touches nothing else.
 #[derive(Debug)]
@@ -217,7 +217,14 @@ impl Session {
                 records.push_back(Truth::Registration(registration.record(&self.dialog)));
             }
         }
-        let mut told: Vec<_> = own().filter_map(|stream| stream.truth(&self.dialog.call_id)).collect();
+        let truth = |stream: &Stream| {
+            let path = self.reports.as_ref().map(|reports| PathTruth {
+                places: stream.statistics().places,
+                rtt_ms: reports.round_trip(stream.sender().side.other()).millis_f64(),
+            });
+            Some(StreamTruth { path, ..stream.truth(&self.dialog.call_id)? })
+        };
+        let mut told: Vec<_> = own().filter_map(truth).collect();
         told.sort_by_key(|stream| stream.first);
         records.extend(told.into_iter().map(Truth::Stream));
     }

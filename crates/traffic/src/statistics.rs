@@ -8,7 +8,7 @@ use ringtap_model::{Direction, Dtmf, DtmfSource, Nanos};
 use crate::addresses::endpoint;
 use crate::dialog::Side;
 use crate::sender::{Sender, SentPacket};
-use crate::truth::StreamTruth;
+use crate::truth::{LossPlaces, StreamTruth};
 
 /// Statistics of one stream; it is told of every packet, sent or lost.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +38,9 @@ pub(crate) struct StreamStatistics {
     digits: Vec<(Nanos, u8)>,
     /// Timestamp of the last telephone event.
     pressed: Option<u32>,
+    /// What the receiver got: lowest and highest index, and packets, repeats included.
+    reached: Option<(u32, u32, u64)>,
+    pub(crate) places: LossPlaces,
 }
 
 /// What a receiver reports of a stream.
@@ -75,6 +78,12 @@ impl StreamStatistics {
             self.longest = self.longest.max(self.run);
             self.run = 0;
         }
+    }
+
+    /// Records a packet that reached the receiver. Called in order of time.
+    pub(crate) fn reached(&mut self, index: u32) {
+        let (lowest, highest, packets) = self.reached.unwrap_or((index, index, 0));
+        self.reached = Some((lowest.min(index), highest.max(index), packets + 1));
     }
 
     /// Records a captured packet. Called in order of time.
@@ -127,13 +136,9 @@ impl StreamStatistics {
 
     /// What a receiver would report so far (RFC 3550 section 6.4.1); None before the first packet.
     pub(crate) fn received(&self) -> Option<ReceiverStatistics> {
-        self.first?;
-        Some(ReceiverStatistics {
-            highest: self.highest,
-            expected: u64::from(self.highest - self.lowest) + 1,
-            packets: self.packets,
-            jitter_ms: self.jitter,
-        })
+        let (lowest, highest, packets) = self.reached?;
+        let expected = u64::from(highest - lowest) + 1;
+        Some(ReceiverStatistics { highest, expected, packets, jitter_ms: self.jitter })
     }
 
     /// The stream's record; None if no packet arrived.
@@ -166,6 +171,7 @@ impl StreamStatistics {
             delta_ms_max: (self.unique > 1).then(|| self.delta.millis_f64()),
             loss_bursts: self.bursts,
             burst_len_max: (self.bursts > 0).then_some(self.longest),
+            path: None,
         })
     }
 

@@ -17,6 +17,50 @@ pub(crate) struct NetworkPath {
     /// Index of its model in the scenario.
     pub(crate) jitter: u8,
     pub(crate) rng: Rng,
+    /// None where packets are lost before the capture point only.
+    pub(crate) elsewhere: Option<Box<Elsewhere>>,
+}
+
+/// Loss at the other places.
+#[derive(Clone, Debug)]
+pub(crate) struct Elsewhere {
+    pub(crate) unsent: LossState,
+    pub(crate) behind: LossState,
+    pub(crate) uncaptured: LossState,
+    pub(crate) rng: Rng,
+    /// Packets that were never sent, by index.
+    pub(crate) never: Vec<u32>,
+}
+
+/// What becomes of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Unsent,
+    LostBefore,
+    LostBehind,
+    Uncaptured,
+    Arrives,
+}
+
+impl Elsewhere {
+    fn fate(&mut self, scenario: &Scenario, index: u32, is_lost: bool) -> Fate {
+        let Self { unsent, behind, uncaptured, rng, never } = self;
+        // Each model goes on, whatever the others say.
+        let is_unsent = unsent.next(&scenario.unsent, rng);
+        let is_lost_behind = behind.next(&scenario.loss_behind, rng);
+        let is_uncaptured = uncaptured.next(&scenario.uncaptured, rng);
+        if is_unsent {
+            never.push(index);
+        }
+        match () {
+            () if is_unsent => Fate::Unsent,
+            () if is_lost => Fate::LostBefore,
+            // Lost twice is lost behind the capture point, where nobody misses it here.
+            () if is_lost_behind => Fate::LostBehind,
+            () if is_uncaptured => Fate::Uncaptured,
+            () => Fate::Arrives,
+        }
+    }
 }
 
 impl NetworkPath {
@@ -31,6 +75,8 @@ struct DuePacket {
     at: Nanos,
     index: u32,
     repeat: bool,
+    is_captured: bool,
+    is_received: bool,
 }
 
 /// A stream at the capture point, packet by packet in order of time.
@@ -86,16 +132,35 @@ impl Stream {
                 &SentPacket { at: due.at + late, repeat: due.repeat, ..sent },
                 f64::from(sender.codec.clock().0),
             );
+            if due.is_received {
+                statistics.reached(due.index);
+            }
         });
+        self.pop();
+        self.advance(scenario);
+    }
+
+    /// Makes the earliest packet the next one.
+    fn pop(&mut self) {
         if !self.later.is_empty() {
             let first = (0..self.later.len()).min_by_key(|index| self.later[*index]);
             self.due = first.map(|index| self.later.swap_remove(index));
         }
-        self.advance(scenario);
     }
 
-    /// Sends packets until the earliest due packet can no longer be overtaken.
+    /// Sends packets until the earliest captured packet can no longer be overtaken.
     fn advance(&mut self, scenario: &Scenario) {
+        self.advance_one(scenario);
+        while let Some(hidden) = self.due.filter(|due| !due.is_captured) {
+            // It passes while nobody looks.
+            self.statistics.reached(hidden.index);
+            self.due = None;
+            self.pop();
+            self.advance_one(scenario);
+        }
+    }
+
+    fn advance_one(&mut self, scenario: &Scenario) {
         while self.next < self.sender.count && self.next_at().is_none_or(|at| at > self.arrival) {
             self.send(scenario);
         }
@@ -111,11 +176,25 @@ impl Stream {
     fn send(&mut self, scenario: &Scenario) {
         let index = self.next;
         self.next += 1;
-        let NetworkPath { loss, jitter, rng } = &mut self.network;
+        let NetworkPath { loss, jitter, rng, elsewhere } = &mut self.network;
         let is_lost = loss.next(&scenario.loss, rng);
+        let fate = match elsewhere {
+            Some(elsewhere) => elsewhere.fate(scenario, index, is_lost),
+            None if is_lost => Fate::LostBefore,
+            None => Fate::Arrives,
+        };
+        let is_captured = matches!(fate, Fate::Arrives | Fate::LostBehind);
         let delay = scenario.jitter.at(*jitter).sample(rng);
         let overtaken = rng.chance(scenario.reorder.value());
-        self.statistics.decided(is_lost);
+        self.statistics.decided(!is_captured);
+        match fate {
+            Fate::Unsent => self.statistics.places.unsent += 1,
+            Fate::LostBefore => self.statistics.places.before += 1,
+            Fate::LostBehind => self.statistics.places.behind += 1,
+            Fate::Uncaptured => self.statistics.places.uncaptured += 1,
+            Fate::Arrives => {}
+        }
+        let is_lost = matches!(fate, Fate::Unsent | Fate::LostBefore);
         if is_lost || self.sender.pause.is_some_and(|pause| pause.before == index) {
             // A delayed packet waits for the next one only, not for the length of a burst or pause.
             if let Some(held) = self.held.take() {
@@ -128,7 +207,8 @@ impl Stream {
         // The network is a queue: it keeps the order.
         let at = (self.sender.time(index) + delay).max(self.arrival + BACK_TO_BACK);
         self.arrival = at;
-        let due = DuePacket { at, index, repeat: false };
+        let is_received = fate != Fate::LostBehind;
+        let due = DuePacket { at, index, repeat: false, is_captured, is_received };
         match self.held.take() {
             Some(held) => {
                 self.deliver(scenario, due);
@@ -158,6 +238,17 @@ impl Stream {
             }
             Some(_) => self.later.push(due),
         }
+    }
+
+    /// Packets sent up to a time: those that were numbered, without those that were never sent.
+    pub(crate) fn sent_by(&self, at: Nanos) -> u32 {
+        let numbered = self.sender.sent_by(at);
+        let never = self
+            .network
+            .elsewhere
+            .as_ref()
+            .map_or(0, |elsewhere| elsewhere.never.partition_point(|index| *index < numbered));
+        numbered - never as u32
     }
 
     /// Reads a word of each of its cache lines.

@@ -128,6 +128,32 @@ pub struct StreamTruth {
     pub loss_bursts: u64,
     /// Longest of them.
     pub burst_len_max: Option<u64>,
+    /// Where its packets were lost, and the round trip to its receiver; in calls with RTCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<PathTruth>,
+}
+
+/// What only both ends of a stream know.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct PathTruth {
+    /// Where its packets were lost.
+    #[serde(flatten)]
+    pub places: LossPlaces,
+    /// From the capture point to the receiver and back, in milliseconds.
+    pub rtt_ms: f64,
+}
+
+/// Packets lost at each place, from the first number to the last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LossPlaces {
+    /// Numbered and never sent.
+    pub unsent: u64,
+    /// Between the sender and the capture point.
+    pub before: u64,
+    /// Between the capture point and the receiver.
+    pub behind: u64,
+    /// Received, and not captured.
+    pub uncaptured: u64,
 }
 
 /// One registration.

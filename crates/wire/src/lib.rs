@@ -34,6 +34,7 @@
 //! | [`rtcp`] | reports on media, with the quality metrics that receivers measure |
 //! | [`sip`] | signalling messages |
 //! | [`sdp`] | session descriptions in their bodies: where media goes, and in which codecs |
+//! | [`quality`] | quality reports in signalling: RFC 6035, and header fields of a BYE |
 //! | [`websocket`] | the framing of SIP over WebSocket |
 //! | [`stun`] | STUN, which shares ports with media, and media relayed by TURN |
 //! | [`hep`] | messages from capture agents in proxies and switches |
@@ -42,6 +43,7 @@
 
 pub mod frame;
 pub mod hep;
+pub mod quality;
 pub mod rtcp;
 pub mod rtp;
 pub mod sdp;

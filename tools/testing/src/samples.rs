@@ -4,8 +4,9 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use ringtap_model::{
-    Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, Message, Nanos, Party,
-    Protocol, Recorded, Registration, RegistrationState, RttSource, Stream, Transport,
+    Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, LostAt, Message, Nanos, Party,
+    Protocol, QualityReport, QualityReportKind, QualityView, Recorded, Registration, RegistrationState,
+    RtcpReport, RtcpReportKind, RttSource, Stream, Transport,
 };
 
 /// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
@@ -90,6 +91,7 @@ pub fn call() -> Call {
         recorded_missing: None,
         recorded_empty: None,
         unmonitored_ms: None,
+        quality_reports: vec![quality_report()],
         notes: Vec::new(),
         identity: None,
     }
@@ -118,6 +120,89 @@ pub fn hostile_call() -> Call {
         mos_worst_interval: None,
         dtmf: Vec::new(),
         ..call()
+    }
+}
+
+/// What the callee's BYE says.
+fn quality_report() -> QualityReport {
+    QualityReport {
+        time: START + Nanos::from_secs(64),
+        kind: QualityReportKind::Statistics,
+        view: QualityView::Local,
+        by: Some(Party::Callee),
+        reporter: None,
+        source: "P-RTP-Stat".into(),
+        codec: Some("PCMA".into()),
+        sent: Some(3_000),
+        received: Some(2_988),
+        lost: Some(12),
+        loss_pct: None,
+        discard_pct: None,
+        jitter_ms: Some(3.0),
+        rtt_ms: None,
+        end_system_ms: None,
+        r_factor: None,
+        mos_lq: Some(4.1),
+        mos_cq: None,
+    }
+}
+
+/// A receiver's report so many seconds after the start.
+fn report(seconds: u64, lost_pct: f64, lost: u64) -> RtcpReport {
+    RtcpReport {
+        time: START + Nanos::from_secs(4 + seconds),
+        kind: RtcpReportKind::Receiver,
+        lost_pct: Some(lost_pct),
+        lost: Some(lost),
+        jitter_ms: Some(3.5),
+        rtt_ms: Some(35.5),
+        sent_packets: None,
+        discard_pct: None,
+        burst_density_pct: None,
+        gap_density_pct: None,
+        r_factor: None,
+        mos_lq: None,
+        mos_cq: None,
+    }
+}
+
+/// What RTCP says of a stream.
+fn heard() -> Stream {
+    Stream {
+        rtcp_reports: Some(3),
+        rtcp_lost: Some(12),
+        rtcp_lost_pct_max: Some(2.734),
+        rtcp_jitter_ms_mean: Some(3.5),
+        rtcp_jitter_ms_max: Some(9.125),
+        rtcp_rtt_ms_max: Some(41.5),
+        rtcp_sent_packets: Some(1500),
+        rtcp_sent_bytes: Some(240_000),
+        rtcp_bye: Some(Nanos::from_secs(1_700_000_100)),
+        rtcp_cname: Some("pbx@example.com".to_owned()),
+        rtcp_sender_rtt_ms: Some(12.25),
+        rtcp_counts: vec!["nack=2".to_owned(), "xr:loss-rle=3".to_owned()],
+        reports: vec![report(5, 1.953, 12), report(10, 0.391, 13)],
+        xr_reports: Some(2),
+        xr_loss_pct: Some(0.391),
+        xr_discard_pct: Some(1.172),
+        xr_burst_density_pct: Some(10.547),
+        xr_burst_ms: Some(120.0),
+        xr_gap_density_pct: Some(0.391),
+        xr_gap_ms: Some(4_000.0),
+        xr_rtt_ms: Some(47.0),
+        xr_end_system_ms: Some(80.0),
+        xr_buffer_ms: Some(60.0),
+        xr_signal_dbm0: Some(-19.0),
+        xr_noise_dbm0: Some(-62.0),
+        xr_r_factor: Some(88.0),
+        xr_mos_lq: Some(4.2),
+        xr_mos_cq: Some(4.1),
+        lost_at: Some(LostAt::BehindTap),
+        lost_at_evidence: Some(
+            "of 2900 reported on, 3 missing here, 12 at the receiver: 3 lost before here, 9 lost behind here"
+                .into(),
+        ),
+        ..Stream::UNKNOWN
     }
 }
 
@@ -162,22 +247,13 @@ pub fn stream() -> Stream {
         burst_ratio: Some(1.49),
         rtt_ms: Some(35.5),
         rtt_source: Some(RttSource::Rtcp),
-        rtcp_reports: Some(3),
-        rtcp_lost: Some(12),
-        rtcp_lost_pct_max: Some(2.734),
-        rtcp_jitter_ms_mean: Some(3.5),
-        rtcp_jitter_ms_max: Some(9.125),
-        rtcp_rtt_ms_max: Some(41.5),
-        rtcp_sent_packets: Some(1500),
-        rtcp_sent_bytes: Some(240_000),
-        rtcp_bye: Some(Nanos::from_secs(1_700_000_100)),
-        rtcp_cname: Some("pbx@example.com".to_owned()),
         mos: Some(4.2),
         r_factor: Some(84.1),
         mos_basis: Some(
             "model=G.107 codec=PCMA/64 ie=0 bpl=25.1 concealment=receiver factors=published".into(),
         ),
         mos_cq: Some(4.1),
+        mos_cq_basis: Some("delay_ms=121.9 network_ms=23.9 from=both end_system=simulated".into()),
         mos_fixed50: Some(4.1),
         mos_fixed200: Some(4.3),
         mos_adaptive500: Some(4.2),
@@ -185,7 +261,7 @@ pub fn stream() -> Stream {
         intervals: (0..6).map(interval).collect(),
         silence_pct: Some(40.2),
         clipped_pct: Some(0.0),
-        notes: Vec::new(),
+        ..heard()
     }
 }
 

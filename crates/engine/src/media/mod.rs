@@ -26,7 +26,7 @@ mod tests;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
 
-pub(crate) use far_end::FarEnd;
+pub(crate) use far_end::{BlockKind, FarEnd, MessageKind, Room};
 pub(crate) use flow::{FlowKey, Key, RtpPacket};
 pub(crate) use numbering::Arrival;
 pub use record::stream_id;

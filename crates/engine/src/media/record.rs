@@ -3,16 +3,18 @@
 use ringtap_model::{Endpoint, Hz, Id, Interval, Nanos, RttSource, Stream};
 use ringtap_quality::judge::{LossCounts, PathDelay, judge, listening};
 use ringtap_quality::notes::MediaFacts;
-use ringtap_quality::{CodecProfile, MosBasis, Receivers, burst, codec, jitterbuffer};
+use ringtap_quality::{
+    CodecProfile, LossFacts, LossPlace, MosBasis, Receivers, burst, codec, jitterbuffer, place,
+};
 
 use super::details::Digit;
-use super::far_end::FarEnd;
+use super::far_end::{FarEnd, FarEndFields};
 use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
 use crate::address_text::AddressText;
 use crate::codecs::Codec;
 use crate::table::hash;
-use crate::text::{round, text};
+use crate::text::{round, round3};
 use crate::update::{RecordedPackets, Side};
 
 /// What a stream's record takes from its call.
@@ -27,6 +29,8 @@ pub(crate) struct StreamContext<'a> {
     pub(crate) facts: &'a MediaFacts,
     /// Round trips that RTCP showed from here to the receivers of the caller's and of the callee's media.
     pub(crate) round_trips: [Option<Nanos>; 2],
+    /// Packets that this monitor dropped while the call lasted.
+    pub(crate) capture_drops: u64,
 }
 
 /// A stream that has ended, with all that its record tells: it needs no table any more.
@@ -96,11 +100,6 @@ impl Listened {
     }
 }
 
-/// Three digits after the point for what is an estimate.
-fn round3(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
-}
-
 fn ms(nanos: f64) -> f64 {
     round(nanos / 1e6)
 }
@@ -122,7 +121,7 @@ impl EndedStream {
 
     /// From here to its receiver and back, by RTCP: the mean.
     pub(crate) fn round_trip(&self) -> Option<Nanos> {
-        self.far_end.as_ref().and_then(|far| far.round_trip_mean())
+        self.far_end.as_ref().and_then(|far| far.to_receiver.mean())
     }
 
     /// Makes the record.
@@ -142,6 +141,7 @@ impl EndedStream {
         let has_iat = packets > 1;
         let far = FarEndFields::new(self.far_end.as_deref(), clock);
         let by_sip = || Some((context?.rtt?, RttSource::Sip));
+        let lost_at = self.place(ptime, context.map_or(0, |context| context.capture_drops));
         let rtt = far.round_trip.map(|rtt| (rtt, RttSource::Rtcp)).or_else(by_sip);
         Stream {
             id,
@@ -182,20 +182,11 @@ impl EndedStream {
             burst_ratio: rating.burst_ratio,
             rtt_ms: rtt.map(|(rtt, _)| round(rtt.millis_f64())),
             rtt_source: rtt.map(|(_, source)| source),
-            rtcp_reports: far.reports,
-            rtcp_lost: far.lost,
-            rtcp_lost_pct_max: far.lost_pct_max,
-            rtcp_jitter_ms_mean: far.jitter_ms_mean,
-            rtcp_jitter_ms_max: far.jitter_ms_max,
-            rtcp_rtt_ms_max: far.round_trip_max.map(|trip| round(trip.millis_f64())),
-            rtcp_sent_packets: far.sent_packets,
-            rtcp_sent_bytes: far.sent_bytes,
-            rtcp_bye: far.bye,
-            rtcp_cname: far.cname,
             mos: rating.adaptive500,
             r_factor: rating.r,
             mos_basis: rating.basis.map(|basis| basis.text()),
             mos_cq: rating.cq,
+            mos_cq_basis: rating.cq_basis,
             mos_fixed50: rating.fixed50,
             mos_fixed200: rating.fixed200,
             mos_adaptive500: rating.adaptive500,
@@ -203,7 +194,7 @@ impl EndedStream {
             intervals: rating.intervals,
             silence_pct: flow.sound.share(flow.sound.silent),
             clipped_pct: flow.sound.share(flow.sound.clipped),
-            notes: Vec::new(),
+            ..far.stream(lost_at)
         }
     }
 
@@ -232,14 +223,22 @@ impl EndedStream {
         {
             profile = profile.map(CodecProfile::without_concealment);
         }
-        let path =
-            PathDelay { ptime: ptime.unwrap_or_default(), buffer: buffers.adaptive_delay(), rtt: None };
+        let path = PathDelay {
+            ptime: ptime.unwrap_or_default(),
+            buffer: buffers.adaptive_delay(),
+            rtt: None,
+            end_system: None,
+        };
         let counts_heard = LossCounts { discarded: buffers.adaptive500, ..counts };
         let judged = profile.map(|profile| judge(profile, counts_heard, path));
-        let rtt = context.and_then(|context| self.path_round_trip(context));
-        let cq = rtt.zip(profile).map(|(rtt, profile)| {
-            round3(judge(profile, counts_heard, PathDelay { rtt: Some(rtt), ..path }).mos_cq)
+        let trip = context.and_then(|context| self.path_round_trip(context));
+        let conversed = trip.zip(profile).map(|((rtt, source), profile)| {
+            let end_system = self.far_end.as_ref().and_then(|far| far.end_system());
+            let path = PathDelay { rtt: Some(rtt), end_system, ..path };
+            let judged = judge(profile, counts_heard, path);
+            (round3(judged.mos_cq), delay_basis(judged.delay_ms, (rtt, source), end_system.is_some()))
         });
+        let (cq, cq_basis) = conversed.unzip();
         let encrypted = context.is_some_and(|context| context.facts.encrypted);
         let listened = profile
             .zip(judged.as_ref())
@@ -251,6 +250,7 @@ impl EndedStream {
             r: judged.as_ref().map(|judged| round3(judged.r_factor)),
             basis: profile.map(|profile| MosBasis { profile, encrypted }),
             cq,
+            cq_basis,
             fixed50: mos(|listened| listened.fixed50),
             fixed200: mos(|listened| listened.fixed200),
             adaptive500: mos(|listened| listened.adaptive500),
@@ -266,6 +266,7 @@ struct StreamRating {
     r: Option<f64>,
     basis: Option<MosBasis>,
     cq: Option<f64>,
+    cq_basis: Option<String>,
     fixed50: Option<f64>,
     fixed200: Option<f64>,
     adaptive500: Option<f64>,
@@ -297,42 +298,11 @@ impl Spread {
     }
 }
 
-/// What a record says of the far ends.
-#[derive(Default)]
-struct FarEndFields {
-    reports: Option<u64>,
-    lost: Option<u64>,
-    lost_pct_max: Option<f64>,
-    jitter_ms_mean: Option<f64>,
-    jitter_ms_max: Option<f64>,
-    round_trip: Option<Nanos>,
-    round_trip_max: Option<Nanos>,
-    sent_packets: Option<u64>,
-    sent_bytes: Option<u64>,
-    bye: Option<Nanos>,
-    cname: Option<String>,
-}
-
-impl FarEndFields {
-    fn new(far: Option<&FarEnd>, clock: Option<Hz>) -> Self {
-        let Some(far) = far else { return Self::default() };
-        let reported = Some(far).filter(|far| far.reports > 0);
-        let sender = Some(far).filter(|far| far.sender_reports > 0);
-        let mean = |far: &FarEnd| far.jitter_sum as f64 / f64::from(far.reports);
-        Self {
-            reports: reported.map(|far| u64::from(far.reports)),
-            lost: reported.map(|far| u64::from(far.lost.max(0).unsigned_abs())),
-            lost_pct_max: reported.map(|far| round3(f64::from(far.fraction_max) / 2.56)),
-            jitter_ms_mean: reported.and_then(|far| jitter_ms(mean(far), clock)),
-            jitter_ms_max: reported.and_then(|far| jitter_ms(f64::from(far.jitter_max), clock)),
-            round_trip: far.round_trip_mean(),
-            round_trip_max: (far.round_trips > 0).then_some(far.round_trip_max),
-            sent_packets: sender.map(|far| u64::from(far.sent_packets)),
-            sent_bytes: sender.map(|far| u64::from(far.sent_octets)),
-            bye: far.bye,
-            cname: far.cname.as_deref().and_then(text).map(Into::into),
-        }
-    }
+/// The delay that a conversational quality counts, and what it rests on.
+fn delay_basis(delay_ms: f64, (rtt, from): (Nanos, &str), is_reported: bool) -> String {
+    let end_system = if is_reported { "xr" } else { "simulated" };
+    let network = rtt.millis_f64() / 2.0;
+    format!("delay_ms={delay_ms:.1} network_ms={network:.1} from={from} end_system={end_system}")
 }
 
 /// Bits per second over a span; None where it has no length.
@@ -346,11 +316,40 @@ impl EndedStream {
         context.agents[self.side?.other() as usize]
     }
 
-    /// From the sender to the receiver and back, as far as RTCP shows it: here to the receiver, and if known
-    /// here to the sender.
-    fn path_round_trip(&self, context: &StreamContext<'_>) -> Option<Nanos> {
-        let to_sender = self.side.and_then(|side| context.round_trips[side.other() as usize]);
-        self.round_trip().map(|to_receiver| to_receiver + to_sender.unwrap_or_default())
+    /// From the sender to the receiver and back, as far as RTCP shows it, and what shows it: here to the
+    /// receiver, and if known here to the sender; else what the receiver measured.
+    fn path_round_trip(&self, context: &StreamContext<'_>) -> Option<(Nanos, &'static str)> {
+        let far = self.far_end.as_ref()?;
+        let extended = || far.extended.as_ref().and_then(|extended| extended.to_sender.mean());
+        let to_sender =
+            self.side.and_then(|side| context.round_trips[side.other() as usize]).or_else(extended);
+        match (far.to_receiver.mean(), to_sender) {
+            (Some(to_receiver), Some(to_sender)) => Some((to_receiver + to_sender, "both")),
+            (Some(to_receiver), None) => Some((to_receiver, "receiver")),
+            (None, _) => Some((far.own_round_trip()?, "xr")),
+        }
+    }
+
+    /// Where its packets were lost.
+    fn place(&self, ptime: Option<Nanos>, capture_drops: u64) -> Option<LossPlace> {
+        let numbering = &self.flow.numbering;
+        let far = self.far_end.as_deref();
+        if numbering.lost() == 0 && far.is_none_or(|far| far.reports == 0) {
+            return None;
+        }
+        // Reports overtake packets by as much as packets vary, twice.
+        let jitter = ptime
+            .filter(|ptime| ptime.0 > 0)
+            .map_or(0.0, |ptime| f64::from(self.flow.jitter_max) / ptime.0 as f64);
+        let slack = 3 + 2 * jitter.ceil() as u64;
+        place(&LossFacts {
+            lost: u64::from(numbering.lost()),
+            expected: u64::from(numbering.expected()),
+            receiver: far.and_then(|far| far.losses.receiver()),
+            sender: far.and_then(|far| far.losses.sender(slack)),
+            capture_drops,
+            unusable: far.map_or(0, |far| u64::from(far.losses.unusable)),
+        })
     }
 
     /// The codec's model; where a codec has modes, the one nearest to the rate of its payload.
@@ -382,11 +381,6 @@ impl Sound {
     fn share(&self, part: u32) -> Option<f64> {
         (self.samples > 0).then(|| round3(100.0 * f64::from(part) / f64::from(self.samples)))
     }
-}
-
-/// Jitter that a receiver reports in ticks.
-fn jitter_ms(ticks: f64, clock: Option<Hz>) -> Option<f64> {
-    clock.filter(|clock| clock.0 > 0).map(|clock| round3(1e3 * ticks / f64::from(clock.0)))
 }
 
 fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {

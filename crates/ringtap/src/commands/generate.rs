@@ -87,6 +87,15 @@ pub(crate) struct Generate {
     /// streams [default: none]
     #[arg(long, value_name = "MODEL")]
     loss: Vec<ModelShare<Loss>>,
+    /// Packets that senders number and never send; the same models.
+    #[arg(long, value_name = "MODEL")]
+    unsent: Vec<ModelShare<Loss>>,
+    /// Loss between the capture point and the receivers; the same models.
+    #[arg(long, value_name = "MODEL")]
+    loss_behind: Vec<ModelShare<Loss>>,
+    /// Packets that reach the receivers and are not captured; the same models.
+    #[arg(long, value_name = "MODEL")]
+    uncaptured: Vec<ModelShare<Loss>>,
     /// none, or gamma:SHAPE,SCALE with the scale in milliseconds; append @SHARE for a part of the streams
     /// [default: gamma:2,0.5]
     #[arg(long, value_name = "MODEL")]

@@ -170,6 +170,7 @@ fn call(start: Nanos, number: u64, dice: &mut Dice) -> (Call, Vec<Stream>) {
         recorded_missing: None,
         recorded_empty: None,
         unmonitored_ms: None,
+        quality_reports: Vec::new(),
         notes: Vec::new(),
         identity: None,
     };

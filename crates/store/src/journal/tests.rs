@@ -61,6 +61,7 @@ fn call(number: u8) -> Call {
         recorded_missing: None,
         recorded_empty: None,
         unmonitored_ms: None,
+        quality_reports: Vec::new(),
         notes: Vec::new(),
         identity: None,
     }

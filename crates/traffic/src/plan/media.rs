@@ -10,7 +10,7 @@ use crate::dialog::Side;
 use crate::loss::LossState;
 use crate::rng::Rng;
 use crate::sender::{Digit, EVENT_PACKETS, Pause, Sender};
-use crate::stream::{NetworkPath, Stream};
+use crate::stream::{Elsewhere, NetworkPath, Stream};
 
 impl Planner<'_> {
     pub(super) fn senders(
@@ -124,8 +124,19 @@ impl Planner<'_> {
     }
 
     pub(super) fn network(&mut self) -> NetworkPath {
-        let Self { scenario, rng, .. } = self;
+        let Self { scenario, rng, options, .. } = self;
+        let elsewhere = scenario.loses_elsewhere().then(|| {
+            let rng = &mut options.rng;
+            Box::new(Elsewhere {
+                unsent: LossState::new(scenario.unsent.pick_index(rng)),
+                behind: LossState::new(scenario.loss_behind.pick_index(rng)),
+                uncaptured: LossState::new(scenario.uncaptured.pick_index(rng)),
+                rng: Rng::new(rng.next_u64(), 0),
+                never: Vec::new(),
+            })
+        });
         NetworkPath {
+            elsewhere,
             loss: LossState::new(scenario.loss.pick_index(rng)),
             jitter: scenario.jitter.pick_index(rng),
             rng: Rng::new(rng.next_u64(), 0),

@@ -23,7 +23,7 @@ pub(crate) use state::{
 use state::{BINS, INTERVAL, LASTS_DIFFER, OPENING, SHORTER, SLOW, UNSETTLED};
 pub(in crate::media) use state::{HASHED, VACANT};
 
-use super::numbering::{Arrival, JumpEvidence, Numbering, SequenceCounts};
+use super::numbering::{Arrival, JumpEvidence, Numbering, Passed, SequenceCounts};
 use super::sound::Sound;
 
 /// No network delivers a packet this late in its order; one that seems to be is a new beginning.
@@ -234,6 +234,16 @@ impl Flow {
         self.iat_squares += passed * passed;
         self.end_equal_sizes();
         self.add_sizes(packet.payload_len, packet.ip_len, 1);
+    }
+
+    /// What has passed so far.
+    pub(crate) fn passed(&self, slow: &SlowState) -> Passed {
+        self.numbering.passed(slow.runs)
+    }
+
+    /// What has passed up to a sequence number, see [`Numbering::passed_up_to`].
+    pub(crate) fn passed_up_to(&self, slow: &SlowState, sequence: u16) -> Option<Passed> {
+        self.numbering.passed_up_to(slow.runs, sequence)
     }
 
     /// All figures, as if the stream ended now.

@@ -84,6 +84,17 @@ pub(crate) struct SequenceCounts {
     pub(crate) burst_lost: u32,
 }
 
+/// What passed here of a stream, up to one of its sequence numbers. Over all runs of its numbering.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Passed {
+    /// Sequence numbers that should have passed.
+    pub(crate) expected: u32,
+    /// Of these, missing.
+    pub(crate) lost: u32,
+    /// Packets that came again.
+    pub(crate) duplicates: u32,
+}
+
 impl SequenceCounts {
     /// SequenceCounts that were expected, over all runs.
     pub(crate) fn expected(&self) -> u32 {
@@ -335,6 +346,34 @@ impl Numbering {
         self.extended_max = extended_max;
         self.window = [u64::MAX; 2];
         runs.base_seq = extended_max;
+    }
+
+    /// What has passed so far.
+    #[cold]
+    pub(crate) fn passed(self, runs: RunTotals) -> Passed {
+        let counts = self.close(runs);
+        let duplicates = counts.packets.saturating_sub(counts.unique);
+        Passed { expected: counts.expected(), lost: counts.lost(), duplicates }
+    }
+
+    /// What has passed up to a number that somebody else received; None where that number is not among the
+    /// last 128 that passed here, nor shortly after them.
+    pub(crate) fn passed_up_to(self, runs: RunTotals, sequence: u16) -> Option<Passed> {
+        let all = self.passed(runs);
+        let distance = self.distance(sequence);
+        if (0..=MAX_MISORDER).contains(&distance) {
+            // It passed, and was not captured.
+            let ahead = distance.unsigned_abs();
+            return Some(Passed { expected: all.expected + ahead, lost: all.lost + ahead, ..all });
+        }
+        let behind = distance.unsigned_abs();
+        if behind >= WINDOW || distance > 0 {
+            return None;
+        }
+        let window = u128::from(self.window[1]) << 64 | u128::from(self.window[0]);
+        let missing = (!window & ((1 << behind) - 1)).count_ones();
+        let (expected, lost) = (all.expected.checked_sub(behind)?, all.lost.saturating_sub(missing));
+        Some(Passed { expected, lost, ..all })
     }
 
     /// The figures, with the last run ended here.

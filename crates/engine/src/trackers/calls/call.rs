@@ -7,13 +7,14 @@ mod identity;
 mod keys;
 mod links;
 mod memory;
+mod quality;
 mod record;
 mod session;
 
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use ringtap_model::{CallState, Dtmf, Endpoint, Id, IdentityHeader, Nanos, Transport};
+use ringtap_model::{CallState, Dtmf, Endpoint, Id, IdentityHeader, Nanos, QualityReport, Transport};
 use ringtap_quality::notes::MediaFacts;
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine};
 
@@ -138,6 +139,7 @@ struct Parties {
     final_reason: Option<Box<str>>,
     diverted: Vec<String>,
     digits: Vec<Dtmf>,
+    reports: Vec<QualityReport>,
     /// Key that is pressed, as NOTIFYs tell of telephone-events.
     pressed: Option<u8>,
     id: OnceCell<Id>,
@@ -242,6 +244,9 @@ impl CallEntry {
                     None if self.attempt == 0 => Some(0),
                     _ => None,
                 };
+                if let Some((_, Method::Bye)) = received.cseq {
+                    self.add_statistics(message, side, hop.time);
+                }
                 if let Some(cseq) = cseq {
                     self.response(message, cseq, code, reason, hop.time);
                 }
@@ -352,6 +357,7 @@ impl CallEntry {
                 if self.bye_by == Some(side) {
                     self.parties.disconnect.request(received, is_first);
                 }
+                self.add_statistics(message, side, hop.time);
                 self.add_diverted(message.values(Header::Also));
             }
             Method::Refer => {

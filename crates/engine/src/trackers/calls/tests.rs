@@ -2,6 +2,7 @@
 
 mod identity;
 mod links;
+mod quality;
 mod session;
 mod silence;
 

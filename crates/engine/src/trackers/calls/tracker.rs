@@ -1,6 +1,7 @@
 //! The call tracker: the calls of the Call-IDs that one worker owns.
 
 use ringtap_model::{Id, Nanos};
+use ringtap_wire::quality;
 use ringtap_wire::sip::Method;
 
 use super::announcement::{TypeCache, announced};
@@ -40,6 +41,9 @@ impl Tracker for CallTracker {
             return;
         }
         let SipMessage { message, hash, hop, cseq, .. } = *sip;
+        if matches!(sip.method, Method::Publish | Method::Notify) && self.is_report(sip, cx) {
+            return;
+        }
         let prefetch_call = || self.calls.prefetch(hash);
         let received = CallMessage::new(message, hop, cseq, &self.calls.hasher, prefetch_call);
         let Some(slot) = self.call_of(sip, &received, cx) else { return };
@@ -146,6 +150,22 @@ impl CallTracker {
     #[inline]
     pub(crate) fn prefetch_index(&self, hash: u64) {
         self.calls.prefetch_index(hash);
+    }
+
+    /// Takes a quality report to the call that it is about; true where the message is none of that call's.
+    #[cold]
+    fn is_report<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) -> bool {
+        let Some(report) = quality::report(sip.message) else { return false };
+        let found = self.calls.find(sip.call_id, sip.hash).filter(|_| report.call_id == Some(sip.call_id));
+        let Some(slot) = found else {
+            cx.counters.quality_reports_unmatched += 1;
+            return sip.message.call_id() != Some(sip.call_id);
+        };
+        if let (_, Some(call)) = self.calls.with_hasher(slot) {
+            call.add_report(&report, sip.hop.time);
+        }
+        self.calls.update(slot, self.workers);
+        sip.message.call_id() != Some(sip.call_id)
     }
 
     /// The call of a message; one of an INVITE's transaction begins one.

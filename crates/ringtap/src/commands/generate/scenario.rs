@@ -35,6 +35,9 @@ impl Generate {
             right.then(|| Nanos::from_micros((seconds * 1e6) as u64)).ok_or_else(wrong)
         });
         let loss = Mix::of_shares(&self.loss).map_err(named("--loss"))?;
+        let unsent = Mix::of_shares(&self.unsent).map_err(named("--unsent"))?;
+        let loss_behind = Mix::of_shares(&self.loss_behind).map_err(named("--loss-behind"))?;
+        let uncaptured = Mix::of_shares(&self.uncaptured).map_err(named("--uncaptured"))?;
         let jitter = Mix::of_shares(&self.jitter).map_err(named("--jitter"))?;
         Ok(Scenario {
             start: self.start.unwrap_or(if self.interface.is_some() { now() + SET_UP } else { base.start }),
@@ -44,6 +47,9 @@ impl Generate {
             codecs: self.codec.clone().unwrap_or(base.codecs),
             ptime: self.ptime.clone().map_or(base.ptime, |mix| mix.map(|ptime| ptime.0)),
             loss: if self.loss.is_empty() { base.loss } else { loss },
+            unsent: if self.unsent.is_empty() { base.unsent } else { unsent },
+            loss_behind: if self.loss_behind.is_empty() { base.loss_behind } else { loss_behind },
+            uncaptured: if self.uncaptured.is_empty() { base.uncaptured } else { uncaptured },
             jitter: if self.jitter.is_empty() { base.jitter } else { jitter },
             reorder: self.reorder.unwrap_or(base.reorder),
             duplicate: self.duplicate.unwrap_or(base.duplicate),

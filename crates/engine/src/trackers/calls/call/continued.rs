@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use ringtap_model::Nanos;
 
 use super::super::links::Links;
+use super::quality::MAX_REPORTS;
 use super::{CallEntry, CallId, CallMessage, Continuation, MAX_DIGITS, MAX_DIVERTED, Parties, tag_hash};
 use crate::context::Hop;
 use crate::continued::ContinuedCall;
@@ -34,6 +35,7 @@ impl CallEntry {
             final_reason: text(&record.final_reason),
             diverted: record.diverted_to.iter().take(MAX_DIVERTED).cloned().collect(),
             digits: record.dtmf.iter().take(MAX_DIGITS).cloned().collect(),
+            reports: record.quality_reports.iter().take(MAX_REPORTS).cloned().collect(),
             pressed: None,
             id: OnceCell::from(record.id),
             links: Links::of_record(&record.links),

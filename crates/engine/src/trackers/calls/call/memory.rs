@@ -1,6 +1,6 @@
 //! What a call holds on the heap.
 
-use ringtap_model::{Dtmf, Endpoint};
+use ringtap_model::{Dtmf, Endpoint, QualityReport};
 
 use super::{CallEntry, Parties};
 use crate::codecs::CodecId;
@@ -39,6 +39,12 @@ impl CallEntry {
             diverted.map(|number| 2 * size_of::<String>() + number.len() + ALLOCATION_BYTES).sum();
         let links: usize = parties.links.sizes().map(|size| size + ALLOCATION_BYTES).sum();
         let digits = parties.digits.capacity() * (size_of::<Dtmf>() + 8);
+        let text_bytes =
+            |text: &Option<String>| text.as_ref().map_or(0, |text| text.len() + ALLOCATION_BYTES);
+        let told = parties.reports.iter();
+        let told =
+            told.map(|report| text_bytes(&report.reporter) + text_bytes(&report.codec) + report.source.len());
+        let reports = parties.reports.capacity() * size_of::<QualityReport>() + told.sum::<usize>();
         let types = usize::from(self.announced_types) * size_of::<(u8, CodecId)>() + 16 + ALLOCATION_BYTES;
         let replicas = workers * replica_bytes(usize::from(self.announced_ends), types);
         let seen = self.seen.heap_bytes();
@@ -47,6 +53,7 @@ impl CallEntry {
         let parties = size_of::<Parties>() + 2 * ALLOCATION_BYTES;
         let entry = parties + PLACE_BYTES + self.call_id.heap_bytes() + continuation + transfer;
         let entry = entry + self.identity_bytes();
-        entry + texts.into_iter().map(text).sum::<usize>() + diverted + links + digits + seen + replicas
+        let lists = diverted + links + digits + reports;
+        entry + texts.into_iter().map(text).sum::<usize>() + lists + seen + replicas
     }
 }

@@ -92,6 +92,7 @@ impl CallEntry {
             recorded_missing: None,
             recorded_empty: None,
             unmonitored_ms: None,
+            quality_reports: parties.reports,
             notes,
             identity: parties.identity,
         };
