@@ -51,6 +51,7 @@ pub enum Error {
 }
 
 /// What a certificate says of a signature.
+#[cfg_attr(not(feature = "certificates"), expect(dead_code, reason = "without certificates none is known"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signed {
     /// By a certificate that leads to a root.

@@ -73,6 +73,7 @@ fn write(dir: &Path, records: &[Record]) {
     writer.close().unwrap();
 }
 
+#[expect(clippy::large_enum_variant, reason = "a handful of records")]
 #[derive(Clone, Debug)]
 enum Record {
     Call(Call, Vec<Stream>),

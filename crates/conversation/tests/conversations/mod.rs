@@ -80,7 +80,7 @@ impl Generator {
         let (mut made, mut at) = (0, Nanos::from_secs(1_795_262_400));
         while made < legs {
             // Several in one millisecond, now and then.
-            at = at + Nanos::from_millis(if self.below(4) == 0 { 0 } else { self.below(80) });
+            at += Nanos::from_millis(if self.below(4) == 0 { 0 } else { self.below(80) });
             let conversation = self.conversation(at);
             made += conversation.legs.len();
             all.push(conversation);

@@ -112,8 +112,7 @@ fn call(start: Nanos, number: u64, dice: &mut Dice) -> (Call, Vec<Stream>) {
     let phone =
         Endpoint::new([10, dice.below(4) as u8, dice.below(250) as u8, dice.below(250) as u8].into(), 5060);
     let (src, dst) = if dice.one_in(2) { (phone, proxy) } else { (proxy, phone) };
-    let to = dice.number();
-    let fails = number.is_multiple_of(33);
+    let (to, fails) = (dice.number(), number.is_multiple_of(33));
     let (trying, ringing) = (3_000 + dice.below(20_000), 300_000 + dice.below(3_000_000));
     let answer = ringing + 1_000_000 + dice.below(15_000_000);
     // 180 s on average.

@@ -60,7 +60,10 @@ fn pairs(value: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    fn of(fields: &str) -> Option<(&'static str, Vec<Option<f64>>, Option<Vec<u8>>)> {
+    /// Name of the field, counts with jitter and MOS, codec.
+    type Read = (&'static str, Vec<Option<f64>>, Option<Vec<u8>>);
+
+    fn of(fields: &str) -> Option<Read> {
         let text = format!(
             "BYE sip:b@example.org SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\r\n\
              Call-ID: 1\r\nCSeq: 1 BYE\r\n{fields}\r\n\r\n"
