@@ -1,6 +1,6 @@
 //! How each side of a call was heard.
 
-use ringtap_model::{Call, Direction, Note, NoteCode, Stream};
+use ringtap_model::{Call, Direction, LostAt, Note, NoteCode, Stream};
 
 use crate::calls::{figure, loss_pct, percent, worst};
 use crate::time;
@@ -62,7 +62,12 @@ impl<'a> Side<'a> {
         let elsewhere = self
             .note(NoteCode::DirectionNotCaptured)
             .map(|note| format!("not all passed here: {}", note.evidence));
-        let clauses: Vec<String> = self.troubles().into_iter().chain(until).chain(elsewhere).collect();
+        let behind = stream.lost_at.filter(|at| *at == LostAt::BehindTap).map(|_| {
+            let evidence = stream.lost_at_evidence.as_deref().unwrap_or("by the reports of the receiver");
+            format!("the receiver lost more behind this tap: {evidence}")
+        });
+        let troubles = self.troubles().into_iter().chain(behind);
+        let clauses: Vec<String> = troubles.chain(until).chain(elsewhere).collect();
         let with = if clauses.is_empty() { String::new() } else { format!("; {}", clauses.join("; ")) };
         Some(format!("{heard}{with}."))
     }
@@ -91,7 +96,7 @@ impl<'a> Side<'a> {
 /// By the bounds of G.107 Annex B; a stream that nothing rates is told without.
 fn rated(stream: &Stream) -> String {
     let loss = loss_pct(stream);
-    let lost = (stream.lost > 0).then(|| format!("{} lost", percent(Some(loss))));
+    let lost = (stream.lost > 0).then(|| format!("{} lost{}", percent(Some(loss)), place(stream)));
     let Some(mos) = stream.mos else {
         let why = match stream.codec.as_deref() {
             Some(codec) => format!("no MOS for {codec}"),
@@ -111,6 +116,17 @@ fn rated(stream: &Stream) -> String {
         .flatten()
         .collect();
     format!(" {how} ({})", facts.join(", "))
+}
+
+/// Where most of it was lost, if that is known.
+fn place(stream: &Stream) -> &'static str {
+    match stream.lost_at {
+        Some(LostAt::Sender) => " at the sender",
+        Some(LostAt::BeforeTap) => " before this tap",
+        Some(LostAt::Capture) => " in this capture alone",
+        // What is lost behind this tap is not missing here: it is told by itself.
+        Some(LostAt::BehindTap | LostAt::Unknown) | None => "",
+    }
 }
 
 /// When it was clearly worse than on the whole.
@@ -182,6 +198,27 @@ mod tests {
             format!(
                 "{heard}The callee was heard well (MOS 4.10); not at all after {clock}: none from the callee."
             )
+        );
+    }
+
+    #[test]
+    fn where_it_was_lost_is_said_where_it_is_known() {
+        let lost = |lost_at, evidence: &str| Stream {
+            lost_at: Some(lost_at),
+            lost_at_evidence: Some(evidence.into()),
+            ..stream(Direction::CallerToCallee, Some(1.83), 100)
+        };
+        assert_eq!(
+            said(vec![], &[lost(LostAt::BeforeTap, "x")]),
+            "The caller was heard badly (MOS 1.83, 10.0 % lost before this tap)."
+        );
+        let unknown = said(vec![], &[lost(LostAt::Unknown, "x")]);
+        assert_eq!(unknown, "The caller was heard badly (MOS 1.83, 10.0 % lost).");
+        let behind = Stream { lost: 0, mos: Some(4.3), ..lost(LostAt::BehindTap, "20 lost behind here") };
+        assert_eq!(
+            said(vec![], &[behind]),
+            "The caller was heard well (MOS 4.30); the receiver lost more behind this tap: 20 lost behind \
+             here."
         );
     }
 
