@@ -8,7 +8,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, bail};
 use clap::{Args, value_parser};
+use ringtap_conversation::Joiner;
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
+use ringtap_kpi::Trunks;
 use ringtap_live::calls::{Limits, View};
 use ringtap_live::feed::{self, ANY, Feed, FeedStatus, Files, Taps};
 use ringtap_live::watch::{self, Shared};
@@ -22,6 +24,7 @@ use crate::engine_config::engine_config;
 use crate::exit::{Exit, Misuse};
 use crate::input::{Input, Unpacking};
 use crate::interrupt;
+use crate::join::JoinArgs;
 use crate::page::{Format, Page, Shown};
 use crate::screen::Screen;
 
@@ -184,7 +187,14 @@ impl Live {
         }
         let page =
             Page::begin(Format::Jsonl, Shown::default(), RecordKind::default(), screen).context(WRITING)?;
-        let mut records = Records { page, calls_only: self.calls_only, lost: BTreeMap::new(), failed: None };
+        let mut records = Records {
+            page,
+            calls_only: self.calls_only,
+            trunks: Trunks::default(),
+            joiner: JoinArgs::default().joiner(),
+            lost: BTreeMap::new(),
+            failed: None,
+        };
         let mut looked = begin;
         let exit = loop {
             if interrupt::asked() {
@@ -235,6 +245,8 @@ impl Live {
 struct Records<'a> {
     page: Page<'a>,
     calls_only: bool,
+    trunks: Trunks,
+    joiner: Joiner,
     /// Calls whose record was printed since their BYE was probably lost, and where it says that they ended.
     lost: BTreeMap<Id, Option<Nanos>>,
     /// The first error; nothing is written after it.
@@ -246,6 +258,16 @@ impl<'a> Records<'a> {
         if self.failed.is_none() {
             self.failed = write(&mut self.page).err();
         }
+    }
+
+    /// Completes the record of a call and prints it.
+    fn print(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
+        self.trunks.annotate(&mut call);
+        for amendment in self.joiner.add(&mut call) {
+            self.write(|page| page.amend(&amendment));
+        }
+        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
+        self.write(|page| page.call(&call, &streams));
     }
 
     fn flush(&mut self) {
@@ -264,8 +286,7 @@ impl Sink for Records<'_> {
             self.lost.pop_first();
         }
         self.lost.insert(call.id, call.end);
-        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
-        self.write(|page| page.call(&call, &streams));
+        self.print(call, streams);
     }
 
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
@@ -273,8 +294,7 @@ impl Sink for Records<'_> {
             // Nothing has come since.
             return;
         }
-        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
-        self.write(|page| page.call(&call, &streams));
+        self.print(call, streams);
     }
 
     fn stream(&mut self, stream: StreamEnd) {
