@@ -146,7 +146,16 @@ mod tests {
     use super::*;
 
     fn stream(direction: Direction, mos: Option<f64>, lost: u64) -> Stream {
-        Stream { direction: Some(direction), mos, lost, unique: 900, intervals: vec![], ..samples::stream() }
+        let intervals = vec![];
+        Stream {
+            direction: Some(direction),
+            mos,
+            lost,
+            unique: 900,
+            lost_at: None,
+            intervals,
+            ..samples::stream()
+        }
     }
 
     #[test]
