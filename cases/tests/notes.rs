@@ -134,7 +134,7 @@ fn hold_is_not_one_way() {
         scene.wire.send(secs(71), &hold);
         let answer = sdp(bob_media(), "0", &["recvonly"]);
         scene.wire.send(ms(71_050), &hold.answer(200, "OK", "").sdp(&answer));
-        assert_eq!(scene.last(), NONE, "{offer}");
+        assert_eq!(scene.last(), ["hold"], "{offer}");
     }
 }
 

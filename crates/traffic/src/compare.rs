@@ -384,7 +384,8 @@ mod tests {
                 Some(RecordKind::Registration) => names::<Registration>(),
                 None => continue,
             };
-            let mut fields = record.keys().filter(|name| *name != "type");
+            // Where the packets of a stream were lost is no figure of a record, which has a verdict.
+            let mut fields = record.keys().filter(|name| !matches!(name.as_str(), "type" | "path"));
             assert!(fields.all(|name| known.contains(&name.as_str())), "{line}");
         }
     }
