@@ -5,9 +5,9 @@ use std::thread;
 
 use clap::{Args, value_parser};
 
-/// Input from which on several threads take less time than one: starting them costs as much as reading some
-/// hundred kilobytes.
-const LARGE: u64 = 16 << 20;
+/// Input from which on several threads take less time than one, as measured: below, they gain nothing, and a
+/// second core is kept busy (`docs/decisions/023-files-on-all-cores.md`).
+const LARGE: u64 = 1 << 30;
 /// Where a daemon of this machine listens, if its configuration names no other place.
 const CONTROL: &str = "/run/ringtap/control";
 /// Leaves a core to whoever else wants it.
@@ -17,7 +17,7 @@ const NICE: i32 = 19;
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Workers {
     /// Number of threads; the records and their order are the same with any number [default: one for each
-    /// core, and one for files of less than 16 MiB]
+    /// core, and one for files of less than 1 GiB]
     #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(1..=64))]
     workers: Option<u8>,
 }
