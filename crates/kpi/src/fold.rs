@@ -104,11 +104,29 @@ impl Fold {
         pairs
     }
 
+    /// Numbers the keys again, in their order.
+    fn number_by_name(&mut self) {
+        let mut order: Vec<u32> = (0..self.keys.len() as u32).collect();
+        order.sort_unstable_by_key(|number| &self.keys[*number as usize]);
+        let mut ranks = vec![0; order.len()];
+        for (rank, number) in order.iter().enumerate() {
+            ranks[*number as usize] = rank as u32;
+        }
+        for attempt in &mut self.attempts {
+            attempt.keys[..usize::from(attempt.length)]
+                .iter_mut()
+                .for_each(|number| *number = ranks[*number as usize]);
+        }
+        self.keys.sort_unstable();
+    }
+
     /// The rollup of each minute that has a record, by the beginning of the minute.
     pub fn finish(mut self) -> BTreeMap<Nanos, Rollup> {
         // Of two at the same moment the first counts as the earlier one, whichever that is: they are alike
-        // but for their groups, and these decide.
-        self.attempts.sort_unstable_by_key(|attempt| (attempt.pair, attempt.time, attempt.keys));
+        // but for their groups, and these decide. By name: their numbers depend on the order of the records.
+        self.number_by_name();
+        self.attempts
+            .sort_unstable_by_key(|attempt| (attempt.pair, attempt.time, attempt.keys, attempt.length));
         for pair in self.attempts.windows(2) {
             let (before, attempt) = (&pair[0], &pair[1]);
             if before.pair != attempt.pair || attempt.time - before.time > REPEATED.micros() {

@@ -205,6 +205,19 @@ fn groups_are_bounded() {
     assert_eq!(rollup.folded, 5_000 - (ringtap_kpi::fold::GROUPS as u64 - 1));
 }
 
+/// Two calls of a pair at the same moment, with different outcomes: the one that counts as repeated is the
+/// same in whatever order they come.
+#[test]
+fn the_repeated_one_of_a_moment() {
+    let calls = [failed(1, 0, 486), failed(1, 0, 503)];
+    let fold = |order: [usize; 2]| {
+        let mut fold = Fold::new(Settings::default());
+        order.iter().for_each(|place| fold.call(&calls[*place], &[]));
+        fold.finish()
+    };
+    assert_eq!(fold([0, 1]), fold([1, 0]));
+}
+
 fn any_call() -> impl Strategy<Value = Call> {
     let code = prop::sample::select(vec![0_u16, 200, 302, 404, 480, 486, 487, 503, 603]);
     (0_u8..6, 0_u64..900, 0_u64..400, code, any::<bool>()).prop_map(|(number, second, length, code, leg)| {
