@@ -23,11 +23,12 @@
 //! | [`record`] | [`Record`]: what is known of a record's fields |
 //! | `definition` | macros that define each field once |
 //! | [`note`], [`direction`] | [`Note`], what an engineer would remark, and [`Direction`] |
-//! | [`call`], [`stream`], [`registration`], [`message`] | the records |
+//! | [`call`], [`stream`], [`registration`], [`message`], [`transaction`], [`alarm`] | the records |
 //! | [`amendment`] | what a later record changes of earlier ones |
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod alarm;
 pub mod amendment;
 pub mod call;
 mod definition;
@@ -41,9 +42,11 @@ pub mod note;
 pub mod record;
 pub mod registration;
 pub mod stream;
+pub mod transaction;
 pub mod units;
 
 pub use address::Endpoint;
+pub use alarm::{Alarm, Severity};
 pub use amendment::Amendment;
 pub use call::{
     Attestation, Call, CallState, Dtmf, DtmfSource, IdentityHeader, IdentityStatus, Join, JoinReason, Party,
@@ -59,4 +62,5 @@ pub use note::{Note, NoteCode};
 pub use record::{Field, FieldShape, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
 pub use stream::{Interval, LostAt, RtcpReport, RtcpReportKind, RttSource, Stream};
+pub use transaction::Transaction;
 pub use units::{Hz, Nanos};

@@ -317,6 +317,8 @@ mod tests {
         check::<QualityReport>();
         check::<Registration>();
         check::<Message>();
+        check::<crate::Transaction>();
+        check::<crate::Alarm>();
         check::<crate::Amendment>();
     }
 
