@@ -30,6 +30,7 @@ const LAYERS: [(&str, u8); 25] = [
     ("traffic", 2),
     ("bench", 3),
     ("bucket", 3),
+    ("alarm", 3),
     ("doctor", 3),
     ("export", 3),
     ("live", 3),
