@@ -286,6 +286,10 @@ impl<'t> Tables<'t> {
             }
             match self.find(record)? {
                 Some(existing) if !existing.is_same(format, &self.compact, columns(record, &[])) => {
+                    if R::TYPE == RecordType::Registration {
+                        // It may have begun in another minute.
+                        self.state.changed.at(Nanos::from_micros(existing.start));
+                    }
                     self.delete::<R>(existing.row)?
                 }
                 _ => break,
