@@ -8,7 +8,8 @@ use std::path::Path;
 
 use ringtap_model::record::Name;
 use ringtap_model::{
-    Amendment, Call, Dtmf, Field, FieldType, Interval, Join, Message, Note, Record, Registration, Stream,
+    Alarm, Amendment, Call, Dtmf, Field, FieldType, Interval, Join, Message, Note, Record, Registration,
+    Stream, Transaction,
 };
 use ringtap_quality::notes::{THRESHOLDS, Threshold};
 
@@ -39,6 +40,8 @@ fn manual() -> String {
     thresholds(&mut page);
     section::<Registration>(&mut page, "registration");
     section::<Message>(&mut page, "message");
+    section::<Transaction>(&mut page, "transaction");
+    section::<Alarm>(&mut page, "alarm");
     section::<Amendment>(&mut page, "amendment");
     page
 }

@@ -263,6 +263,8 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
             ("stream", written.streams),
             ("registration", written.registrations),
             ("message", written.messages),
+            ("transaction", written.transactions),
+            ("alarm", written.alarms),
             ("amendment", written.amendments),
         ];
         let samples = counts.map(|(kind, count)| (vec![("record", kind.to_owned())], Value::Whole(count)));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use ringtap_model::{Call, Id, Message, Registration, Stream, Value};
+use ringtap_model::{Alarm, Call, Id, Message, Registration, Stream, Transaction, Value};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
 
@@ -32,6 +32,8 @@ pub(crate) struct AllDecoders {
     stream: Decoders<Stream>,
     registration: Decoders<Registration>,
     message: Decoders<Message>,
+    transaction: Decoders<Transaction>,
+    alarm: Decoders<Alarm>,
 }
 
 /// A record that can be read.
@@ -76,6 +78,18 @@ impl Readable for Registration {
 impl Readable for Message {
     fn decoders(all: &AllDecoders) -> &Decoders<Self> {
         &all.message
+    }
+}
+
+impl Readable for Transaction {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.transaction
+    }
+}
+
+impl Readable for Alarm {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.alarm
     }
 }
 

@@ -8,11 +8,11 @@ use ringtap_model::{Endpoint, Id, Value};
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::format::{Decoder, Encoder};
-use crate::record::StoredRecord;
+use crate::record::{StoredRecord, TABLES};
 
 /// The numbers of this program's formats in a file that is written, by type of record.
 #[derive(Debug, Default)]
-pub(crate) struct FileFormats([Option<i64>; 4]);
+pub(crate) struct FileFormats([Option<i64>; TABLES]);
 
 impl FileFormats {
     /// The number of this program's format of the records `R`, which is added to the file where that does not

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringtap_model::{Amendment, Call, Message, Registration, Stream};
+use ringtap_model::{Alarm, Amendment, Call, Message, Registration, Stream, Transaction};
 
 use crate::Error;
 use crate::day_files::{CACHE, DayFiles};
@@ -22,8 +22,12 @@ pub struct RecordCounts {
     pub streams: u64,
     /// Registrations.
     pub registrations: u64,
-    /// SIP messages.
+    /// SIP MESSAGEs.
     pub messages: u64,
+    /// SIP transactions outside of calls.
+    pub transactions: u64,
+    /// Alarms, also those that were changed.
+    pub alarms: u64,
     /// Amendments: calls whose conversation became another one after their record was made.
     pub amendments: u64,
     /// Day files they went to.
@@ -95,6 +99,16 @@ impl ImportWriter {
         self.send(Job::Record(AnyRecord::Message(Box::new(message.clone()))))
     }
 
+    /// Queues a SIP transaction outside of calls. Waits while the queue is full.
+    pub fn transaction(&mut self, transaction: &Transaction) -> Result<(), Error> {
+        self.send(Job::Record(AnyRecord::Transaction(Box::new(transaction.clone()))))
+    }
+
+    /// Queues an alarm, which replaces what is stored of it. Waits while the queue is full.
+    pub fn alarm(&mut self, alarm: &Alarm) -> Result<(), Error> {
+        self.send(Job::Record(AnyRecord::Alarm(Box::new(alarm.clone()))))
+    }
+
     /// Returns when everything queued so far is on disk: committed and synced.
     pub fn flush(&self) -> Result<(), Error> {
         let (done, wait) = sync_channel(1);
@@ -144,6 +158,8 @@ impl RecordCounts {
         self.streams += others.streams;
         self.registrations += others.registrations;
         self.messages += others.messages;
+        self.transactions += others.transactions;
+        self.alarms += others.alarms;
         self.amendments += others.amendments;
     }
 
@@ -153,6 +169,8 @@ impl RecordCounts {
             RecordType::Stream => self.streams += 1,
             RecordType::Registration => self.registrations += 1,
             RecordType::Message => self.messages += 1,
+            RecordType::Transaction => self.transactions += 1,
+            RecordType::Alarm => self.alarms += 1,
             RecordType::Amendment => self.amendments += 1,
         }
     }

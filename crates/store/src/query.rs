@@ -74,7 +74,7 @@ impl Query {
         sql.finish()
     }
 
-    /// The same of registrations and messages: `time` is the column of their beginning.
+    /// The same of registrations, messages and transactions: `time` is the column of their beginning.
     pub(crate) fn of_others(&self, time: &str, day: Day) -> (String, Vec<Value>) {
         let mut sql = Sql::of(day);
         for condition in &self.filter.0 {
@@ -88,6 +88,13 @@ impl Query {
                 _ => {}
             }
         }
+        sql.finish()
+    }
+
+    /// The same of alarms, which are searched by time alone.
+    pub(crate) fn of_alarms(&self, day: Day) -> (String, Vec<Value>) {
+        let mut sql = Sql::of(day);
+        self.filter.0.iter().for_each(|condition| sql.time("raised_us", condition, day));
         sql.finish()
     }
 

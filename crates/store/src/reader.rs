@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use ringtap_model::{Call, Condition, Filter, Id, Message, Registration, Stream};
+use ringtap_model::{Alarm, Call, Condition, Filter, Id, Message, Registration, Stream, Transaction};
 use rusqlite::types::Value as Sql;
 
 use crate::day_reader::{DayReader, Readable};
@@ -117,6 +117,18 @@ impl Reader {
     pub fn messages(&self, query: &Query) -> Result<Found<Message>, Error> {
         let selects = |_: &DayReader, found: &Message| Ok(query.filter.selects_message(found));
         self.search(query, |day| query.of_others("time_us", day), selects)
+    }
+
+    /// SIP transactions outside of calls that satisfy a query.
+    pub fn transactions(&self, query: &Query) -> Result<Found<Transaction>, Error> {
+        let selects = |_: &DayReader, found: &Transaction| Ok(query.filter.selects_transaction(found));
+        self.search(query, |day| query.of_others("time_us", day), selects)
+    }
+
+    /// Alarms that satisfy a query, by the time they were raised: each as it was stored last.
+    pub fn alarms(&self, query: &Query) -> Result<Found<Alarm>, Error> {
+        let selects = |_: &DayReader, found: &Alarm| Ok(query.filter.selects_alarm(found));
+        self.search(query, |day| query.of_alarms(day), selects)
     }
 
     /// The call of that id, if it is stored.

@@ -1,6 +1,6 @@
 //! A record on its way to its table and back: the table, the columns and the day of each type of record.
 
-use ringtap_model::{Amendment, Call, Id, Message, Nanos, Record, Registration, Stream};
+use ringtap_model::{Alarm, Amendment, Call, Id, Message, Nanos, Record, Registration, Stream, Transaction};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -15,8 +15,15 @@ pub(crate) enum RecordType {
     Stream,
     Registration,
     Message,
+    Transaction,
+    Alarm,
     Amendment,
 }
+
+/// Types of record that have a table of their own. They come before all others.
+pub(crate) const TABLES: usize = RecordType::Alarm as usize + 1;
+/// Types of record.
+pub(crate) const TYPES: usize = RecordType::Amendment as usize + 1;
 
 /// A record that has a table.
 pub(crate) trait StoredRecord: Record + Serialize + DeserializeOwned + Send {
@@ -139,6 +146,45 @@ impl StoredRecord for Message {
     }
 }
 
+impl StoredRecord for Transaction {
+    const TYPE: RecordType = RecordType::Transaction;
+    const TABLE: &'static str = "transactions";
+    const START: &'static str = "time_us";
+    const COLUMNS: &'static str = "id, time_us, src, dst, code, format, record";
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.transaction
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn start(&self) -> Nanos {
+        self.time
+    }
+}
+
+impl StoredRecord for Alarm {
+    const TYPE: RecordType = RecordType::Alarm;
+    const TABLE: &'static str = "alarms";
+    const START: &'static str = "raised_us";
+    const COLUMNS: &'static str = "id, raised_us, format, record";
+    const APART: &'static [&'static str] = &["id"];
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.alarm
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn start(&self) -> Nanos {
+        self.raised
+    }
+}
+
 /// A record of any type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AnyRecord {
@@ -146,6 +192,8 @@ pub(crate) enum AnyRecord {
     Stream(Box<Stream>),
     Registration(Box<Registration>),
     Message(Box<Message>),
+    Transaction(Box<Transaction>),
+    Alarm(Box<Alarm>),
     Amendment(Box<Amendment>),
 }
 
@@ -185,6 +233,8 @@ impl PendingRecord {
             AnyRecord::Stream(stream) => stream.start(),
             AnyRecord::Registration(registration) => registration.start(),
             AnyRecord::Message(message) => message.start(),
+            AnyRecord::Transaction(transaction) => transaction.start(),
+            AnyRecord::Alarm(alarm) => alarm.start(),
             AnyRecord::Amendment(amendment) => amendment.start,
         })
     }
@@ -196,6 +246,8 @@ impl PendingRecord {
             AnyRecord::Stream(stream) => stream.json(),
             AnyRecord::Registration(registration) => registration.json(),
             AnyRecord::Message(message) => message.json(),
+            AnyRecord::Transaction(transaction) => transaction.json(),
+            AnyRecord::Alarm(alarm) => alarm.json(),
             AnyRecord::Amendment(amendment) => json(&**amendment),
         };
         [if self.from_journal { JOURNAL } else { RECORD }].into_iter().chain(json.bytes()).collect()
@@ -220,6 +272,8 @@ impl AnyRecord {
             Self::Stream(_) => RecordType::Stream,
             Self::Registration(_) => RecordType::Registration,
             Self::Message(_) => RecordType::Message,
+            Self::Transaction(_) => RecordType::Transaction,
+            Self::Alarm(_) => RecordType::Alarm,
             Self::Amendment(_) => RecordType::Amendment,
         }
     }
@@ -238,6 +292,8 @@ impl AnyRecord {
             Stream::NAME => read(json).map(Self::Stream),
             Registration::NAME => read(json).map(Self::Registration),
             Message::NAME => read(json).map(Self::Message),
+            Transaction::NAME => read(json).map(Self::Transaction),
+            Alarm::NAME => read(json).map(Self::Alarm),
             Amendment::NAME => read(json).map(Self::Amendment),
             _ => None,
         }
@@ -250,12 +306,21 @@ pub(crate) struct Encoders {
     pub(crate) stream: Encoder<Stream>,
     pub(crate) registration: Encoder<Registration>,
     pub(crate) message: Encoder<Message>,
+    pub(crate) transaction: Encoder<Transaction>,
+    pub(crate) alarm: Encoder<Alarm>,
 }
 
 impl Encoders {
     /// `None` where there is no memory for them.
     pub(crate) fn new() -> Option<Self> {
-        Some(Self { call: encoder()?, stream: encoder()?, registration: encoder()?, message: encoder()? })
+        Some(Self {
+            call: encoder()?,
+            stream: encoder()?,
+            registration: encoder()?,
+            message: encoder()?,
+            transaction: encoder()?,
+            alarm: encoder()?,
+        })
     }
 }
 
@@ -295,6 +360,7 @@ const JOURNAL: u8 = b'J';
 #[cfg(test)]
 mod tests {
     use ringtap_model::Endpoint;
+    use ringtap_testing::samples;
 
     use super::*;
 
@@ -317,9 +383,14 @@ mod tests {
     #[test]
     fn the_outbox_gives_back_what_it_got() {
         for from_journal in [false, true] {
-            let record = AnyRecord::Message(Box::new(message()));
-            let pending = PendingRecord { record, from_journal };
-            assert_eq!(PendingRecord::unpacked(&pending.packed()), Some(pending));
+            for record in [
+                AnyRecord::Message(Box::new(message())),
+                AnyRecord::Transaction(Box::new(samples::transaction())),
+                AnyRecord::Alarm(Box::new(samples::alarm())),
+            ] {
+                let pending = PendingRecord { record, from_journal };
+                assert_eq!(PendingRecord::unpacked(&pending.packed()), Some(pending));
+            }
         }
     }
 
@@ -339,7 +410,7 @@ mod tests {
 
     #[test]
     fn what_a_later_version_wrote_is_left_out() {
-        for unknown in [&br#"R{"type":"alarm","id":"04"}"#[..], br#"X{"type":"message"}"#, b"R{", b""] {
+        for unknown in [&br#"R{"type":"omen","id":"04"}"#[..], br#"X{"type":"message"}"#, b"R{", b""] {
             assert_eq!(PendingRecord::unpacked(unknown), None);
         }
     }

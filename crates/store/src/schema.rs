@@ -12,7 +12,7 @@ use crate::Error;
 /// "RTAP" in `application_id`.
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 /// The version that this program writes.
-pub(crate) const VERSION: i64 = 9;
+pub(crate) const VERSION: i64 = 10;
 /// The first version whose records have the compact form: later ones only add to it.
 pub(crate) const COMPACT: i64 = 8;
 
@@ -136,9 +136,11 @@ CREATE UNIQUE INDEX messages_id ON messages (time_us % 86400000000 / 7200000000,
 ///
 /// 9: `conversation` of a call, empty where it is the call's own id, and `conversations`: calls whose
 /// conversation is another than their record says.
-const ADDED: &[(i64, &str)] = &[(
-    9,
-    "
+/// 10: `transactions` outside of calls, and `alarms`.
+const ADDED: &[(i64, &str)] = &[
+    (
+        9,
+        "
 ALTER TABLE calls ADD COLUMN conversation BLOB;
 CREATE INDEX calls_conversation ON calls (start_us % 86400000000 / 7200000000, substr(conversation, 9))
     WHERE conversation > x'';
@@ -147,7 +149,25 @@ CREATE TABLE conversations (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX conversations_conversation ON conversations (conversation);
 ",
-)];
+    ),
+    (
+        10,
+        "
+CREATE TABLE transactions (
+    number INTEGER PRIMARY KEY, id BLOB NOT NULL, time_us INTEGER NOT NULL, src BLOB NOT NULL,
+    dst BLOB NOT NULL, code INTEGER NOT NULL, format INTEGER NOT NULL, record BLOB NOT NULL
+) STRICT;
+CREATE INDEX transactions_time ON transactions (time_us / 1000000 % 86400);
+CREATE UNIQUE INDEX transactions_id ON transactions (time_us % 86400000000 / 7200000000, id);
+CREATE TABLE alarms (
+    number INTEGER PRIMARY KEY, id BLOB NOT NULL, raised_us INTEGER NOT NULL, format INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+CREATE INDEX alarms_raised ON alarms (raised_us / 1000000 % 86400);
+CREATE UNIQUE INDEX alarms_id ON alarms (raised_us % 86400000000 / 7200000000, id);
+",
+    ),
+];
 
 /// Adds to a file of a version from [`COMPACT`] on what it lacks. Its records stay as they are.
 pub(crate) fn add_missing(connection: &mut Connection, path: &Path) -> Result<(), Error> {
@@ -171,6 +191,9 @@ pub(crate) fn add_missing(connection: &mut Connection, path: &Path) -> Result<()
 mod tests {
     use super::*;
 
+    /// The columns of the beginning of records.
+    const TIMES: [&str; 4] = ["start_us", "first_us", "time_us", "raised_us"];
+
     #[test]
     fn a_second_time_changes_nothing() {
         let mut connection = Connection::open_in_memory().unwrap();
@@ -181,16 +204,22 @@ mod tests {
             let sql = "SELECT sql FROM sqlite_schema WHERE name = ?1";
             connection.query_row(sql, [index], |row| row.get(0)).unwrap()
         };
-        for index in ["calls_start", "streams_first", "registrations_first", "messages_time"] {
-            let found = ["start_us", "first_us", "time_us"]
-                .iter()
-                .any(|time| sql(index).contains(&second_of_day(time)));
+        for index in [
+            "calls_start",
+            "streams_first",
+            "registrations_first",
+            "messages_time",
+            "transactions_time",
+            "alarms_raised",
+        ] {
+            let found = TIMES.iter().any(|time| sql(index).contains(&second_of_day(time)));
             assert!(found, "{index}");
         }
-        for index in ["calls_id", "streams_call", "registrations_id", "messages_id"] {
+        for index in
+            ["calls_id", "streams_call", "registrations_id", "messages_id", "transactions_id", "alarms_id"]
+        {
             let sql = sql(index);
-            let found =
-                ["start_us", "first_us", "time_us"].iter().any(|time| sql.contains(&part_of_day(time)));
+            let found = TIMES.iter().any(|time| sql.contains(&part_of_day(time)));
             assert!(found, "{sql}");
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use ringtap_model::Nanos;
 
 use crate::import_writer::RecordCounts;
-use crate::record::RecordType;
+use crate::record::{RecordType, TYPES};
 use crate::settings::StoreSettings;
 
 /// What a writer counted since it was opened, and what waits now.
@@ -49,7 +49,8 @@ impl Counts {
 impl RecordCounts {
     /// Records of all kinds.
     pub fn records(&self) -> u64 {
-        self.calls + self.streams + self.registrations + self.messages + self.amendments
+        let outside_calls = self.registrations + self.messages + self.transactions;
+        self.calls + self.streams + outside_calls + self.alarms + self.amendments
     }
 }
 
@@ -59,8 +60,8 @@ pub(crate) struct SharedState {
     outbox_limit: u64,
     waiting: AtomicU64,
     held: AtomicU64,
-    written: [AtomicU64; 5],
-    dropped: [AtomicU64; 5],
+    written: [AtomicU64; TYPES],
+    dropped: [AtomicU64; TYPES],
     outbox: [AtomicU64; 2],
     journal: [AtomicU64; 2],
     missed: AtomicU64,
@@ -161,11 +162,13 @@ impl SharedState {
 
     pub(crate) fn counts(&self) -> Counts {
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
-        let kinds = |counts: &[AtomicU64; 5]| RecordCounts {
+        let kinds = |counts: &[AtomicU64; TYPES]| RecordCounts {
             calls: get(&counts[RecordType::Call as usize]),
             streams: get(&counts[RecordType::Stream as usize]),
             registrations: get(&counts[RecordType::Registration as usize]),
             messages: get(&counts[RecordType::Message as usize]),
+            transactions: get(&counts[RecordType::Transaction as usize]),
+            alarms: get(&counts[RecordType::Alarm as usize]),
             amendments: get(&counts[RecordType::Amendment as usize]),
             days: 0,
         };

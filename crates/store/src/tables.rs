@@ -1,7 +1,7 @@
 //! Writes records to the tables of one day file, within a transaction that the caller begins and ends.
 
 use ringtap_model::{
-    Amendment, Call, CallState, Endpoint, Id, Message, Nanos, Note, Registration, Stream, Value,
+    Amendment, Call, CallState, Endpoint, Id, Message, Nanos, Note, Registration, Stream, Transaction, Value,
 };
 use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
@@ -10,7 +10,7 @@ use crate::changed_minutes::ChangedMinutes;
 use crate::formats::{FileFormats, decoder};
 use crate::keys::{self, PendingKeys};
 use crate::record::{
-    AnyRecord, CONVERSATION, Encoders, PendingRecord, RecordType, StoredRecord, integer, part_of_day,
+    AnyRecord, CONVERSATION, Encoders, PendingRecord, RecordType, StoredRecord, TABLES, integer, part_of_day,
 };
 use crate::schema;
 use crate::texts::{self, TextStatements, Texts};
@@ -41,7 +41,7 @@ pub(crate) struct Tables<'t> {
     state: &'t mut FileState,
     encoders: &'t mut Encoders,
     text_statements: TextStatements<'t>,
-    insert: [Option<CachedStatement<'t>>; 4],
+    insert: [Option<CachedStatement<'t>>; TABLES],
     compact: Vec<u8>,
 }
 
@@ -69,7 +69,7 @@ impl<'t> Tables<'t> {
             state,
             encoders,
             text_statements: TextStatements::new(connection)?,
-            insert: [None, None, None, None],
+            insert: [const { None }; TABLES],
             compact: Vec::new(),
         })
     }
@@ -85,6 +85,8 @@ impl<'t> Tables<'t> {
             AnyRecord::Stream(stream) => self.stream(stream, from_journal),
             AnyRecord::Registration(registration) => self.registration(registration),
             AnyRecord::Message(message) => self.message(message),
+            AnyRecord::Transaction(transaction) => self.transaction(transaction),
+            AnyRecord::Alarm(alarm) => self.other(&**alarm, &[]),
             AnyRecord::Amendment(amendment) => self.amendment(amendment),
         }
     }
@@ -259,33 +261,38 @@ impl<'t> Tables<'t> {
     }
 
     fn registration(&mut self, registration: &Registration) -> rusqlite::Result<()> {
-        let ends = [registration.src, registration.dst];
-        self.other(registration, registration.id, ends, registration.code)
+        let (src, dst) = (Address::of(registration.src), Address::of(registration.dst));
+        self.other(registration, &[&src, &dst, &registration.code])
     }
 
     fn message(&mut self, message: &Message) -> rusqlite::Result<()> {
-        self.other(message, message.id, [message.src, message.dst], message.code)
+        let (src, dst) = (Address::of(message.src), Address::of(message.dst));
+        self.other(message, &[&src, &dst, &message.code])
     }
 
-    fn other<R: StoredRecord>(
-        &mut self,
-        record: &R,
-        id: Id,
-        [src, dst]: [Endpoint; 2],
-        code: u16,
-    ) -> rusqlite::Result<()> {
+    fn transaction(&mut self, transaction: &Transaction) -> rusqlite::Result<()> {
+        let (src, dst) = (Address::of(transaction.src), Address::of(transaction.dst));
+        self.other(transaction, &[&src, &dst, &transaction.code])
+    }
+
+    /// Writes a record whose columns are its id, its beginning, these, and its compact form. It replaces
+    /// another of its id.
+    fn other<R: StoredRecord>(&mut self, record: &R, columns: &[&dyn ToSql]) -> rusqlite::Result<()> {
         let format = self.encode(record, &[])?;
-        let (src, dst, start) = (Address::of(src), Address::of(dst), integer(record.start().micros()));
+        let (id, start) = (record.id(), integer(record.start().micros()));
         for _ in 0..2 {
+            let (id, compact) = (&id.0[..], &self.compact[..]);
+            let values: Vec<&dyn ToSql> =
+                [&[&id as &dyn ToSql, &start], columns, &[&format, &compact]].concat();
             let insert = statement::<R>(&mut self.insert, self.connection)?;
-            if insert.execute(params![&id.0[..], start, src, dst, code, format, &self.compact[..]])? > 0 {
+            if insert.execute(&values[..])? > 0 {
                 if R::TYPE == RecordType::Registration {
                     self.state.changed.at(record.start());
                 }
                 break;
             }
             match self.find(record)? {
-                Some(existing) if !existing.is_same(format, &self.compact, columns(record, &[])) => {
+                Some(existing) if !existing.is_same(format, &self.compact, self::columns(record, &[])) => {
                     if R::TYPE == RecordType::Registration {
                         // It may have begun in another minute.
                         self.state.changed.at(Nanos::from_micros(existing.start));
@@ -454,7 +461,7 @@ fn delete_keys(connection: &Connection, row: i64, call: Option<&Call>) -> rusqli
 
 /// The statement that inserts a record of that type, unless there is one of its id.
 fn statement<'a, 't, R: StoredRecord>(
-    statements: &'a mut [Option<CachedStatement<'t>>; 4],
+    statements: &'a mut [Option<CachedStatement<'t>>; TABLES],
     connection: &'t Connection,
 ) -> rusqlite::Result<&'a mut CachedStatement<'t>> {
     let place = &mut statements[R::TYPE as usize];

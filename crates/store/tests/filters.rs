@@ -1,13 +1,15 @@
 //! A filter finds the same records in the database as among the records that were written to it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+#[expect(dead_code, reason = "shared with the other tests")]
 mod common;
 
-use common::{DAY, NOON, call, id, message, registration, stream};
+use common::{DAY, NOON, call, id, message, registration, stream, transaction};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use ringtap_model::{
     Call, CallState, Condition, Endpoint, Filter, Id, Message, Nanos, Note, NoteCode, Registration, Stream,
+    Transaction,
 };
 use ringtap_store::{ImportWriter, Query, Reader};
 use tempfile::TempDir;
@@ -230,21 +232,24 @@ proptest! {
     }
 
     #[test]
-    fn a_filter_finds_the_same_registrations_and_messages(
+    fn a_filter_finds_the_same_other_records(
         users in prop::collection::vec((select(&USERS[..]), hosts(), select(vec![0_u16, 200, 403])), 1..8),
         filters in prop::collection::vec(filter(), 1..16),
     ) {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = ImportWriter::open(dir.path()).unwrap();
-        let (mut registrations, mut messages) = (Vec::new(), Vec::new());
+        let (mut registrations, mut messages, mut transactions) = (Vec::new(), Vec::new(), Vec::new());
         for (number, (user, src, code)) in (0_u64..).zip(users) {
             let (address, time) = (format!("{user}@example.org"), NOON + Nanos(DAY.0 / 3 * number));
             let aor = address.clone();
             registrations.push(Registration { aor, src, code, first: time, ..registration(number) });
-            messages.push(Message { from: Some(address), src, code, time, ..message(number) });
+            messages.push(Message { from: Some(address.clone()), src, code, time, ..message(number) });
+            let from = Some(address);
+            transactions.push(Transaction { from, src, code, time, ..transaction(number) });
         }
         registrations.iter().for_each(|registration| writer.registration(registration).unwrap());
         messages.iter().for_each(|message| writer.message(message).unwrap());
+        transactions.iter().for_each(|transaction| writer.transaction(transaction).unwrap());
         writer.close().unwrap();
         let reader = Reader::open(dir.path()).unwrap();
         for filter in filters {
@@ -253,7 +258,10 @@ proptest! {
             prop_assert_eq!(reader.registrations(&filter.clone().into()).unwrap().records, expected);
             let expected: Vec<_> =
                 messages.iter().filter(|record| filter.selects_message(record)).cloned().collect();
-            prop_assert_eq!(reader.messages(&filter.into()).unwrap().records, expected);
+            prop_assert_eq!(reader.messages(&filter.clone().into()).unwrap().records, expected);
+            let expected: Vec<_> =
+                transactions.iter().filter(|record| filter.selects_transaction(record)).cloned().collect();
+            prop_assert_eq!(reader.transactions(&filter.into()).unwrap().records, expected);
         }
     }
 }

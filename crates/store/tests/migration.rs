@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 
-use common::{NOON, call, message, registration, stream};
+use common::{NOON, alarm, call, message, registration, stream, transaction};
 use ringtap_model::{Call, Condition, Filter, Nanos, Stream};
 use ringtap_store::{Error, ImportWriter, Migration, OnMigration, Query, Reader, release};
 use rusqlite::Connection;
@@ -288,26 +288,41 @@ fn records(dir: &Path) -> Vec<Call> {
     Reader::open(dir).unwrap().calls(&Query::default()).unwrap().records
 }
 
-/// A file of version 8 has the records in the compact form: it gets what version 9 added, and nothing moves.
+/// What takes a file back to version 9, and from there to version 8.
+const VERSION_9: &str = "DROP TABLE transactions; DROP TABLE alarms; PRAGMA user_version = 9";
+const VERSION_8: &str = "DROP TABLE conversations; DROP INDEX calls_conversation; \
+                         ALTER TABLE calls DROP COLUMN conversation; PRAGMA user_version = 8";
+
+/// Files from version 8 on have the records in the compact form: they get what later versions added, and
+/// nothing moves.
 #[test]
 fn what_later_versions_added_is_added_in_place() {
+    for steps in [&[VERSION_9][..], &[VERSION_9, VERSION_8]] {
+        added_in_place(steps);
+    }
+}
+
+fn added_in_place(steps: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut writer = ImportWriter::open(dir.path()).unwrap();
     let before = Call { conversation: None, ..call(1) };
     writer.call(&before, &[stream(1)]).unwrap();
     writer.close().unwrap();
     let file = Connection::open(dir.path().join(DAY)).unwrap();
-    let version_8 = "DROP TABLE conversations; DROP INDEX calls_conversation; \
-                     ALTER TABLE calls DROP COLUMN conversation; PRAGMA user_version = 8";
-    file.execute_batch(version_8).unwrap();
+    steps.iter().for_each(|sql| file.execute_batch(sql).unwrap());
     drop(file);
     assert_eq!(records(dir.path()), std::slice::from_ref(&before));
     let file = Connection::open(dir.path().join(DAY)).unwrap();
     let version: i64 = file.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
-    assert_eq!(version, 9);
+    assert_eq!(version, 10);
     drop(file);
     let mut writer = ImportWriter::open(dir.path()).unwrap();
     writer.call(&call(2), &[]).unwrap();
+    writer.transaction(&transaction(2)).unwrap();
+    writer.alarm(&alarm(2)).unwrap();
     writer.close().unwrap();
     assert_eq!(records(dir.path()), [before, call(2)]);
+    let reader = Reader::open(dir.path()).unwrap();
+    assert_eq!(reader.transactions(&Query::default()).unwrap().records, [transaction(2)]);
+    assert_eq!(reader.alarms(&Query::default()).unwrap().records, [alarm(2)]);
 }

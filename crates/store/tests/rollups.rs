@@ -1,6 +1,7 @@
 //! What is computed of each minute is always that of its records, whatever was stored before.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+#[expect(dead_code, reason = "shared with the other tests")]
 mod common;
 
 use std::cell::Cell;

@@ -6,8 +6,8 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{DAY, NOON, call, id, message, registration, stream};
-use ringtap_model::{Call, CallState, Condition, Filter, Nanos, Stream};
+use common::{DAY, NOON, alarm, call, id, message, registration, stream, transaction};
+use ringtap_model::{Alarm, Call, CallState, Condition, Filter, Nanos, Stream};
 use ringtap_store::{Error, Found, ImportWriter, Query, Reader, RecordCounts};
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -88,15 +88,28 @@ fn records_come_back_whole() {
     writer.call(&call(7), &[stream(7), late.clone()]).unwrap();
     writer.registration(&registration(1)).unwrap();
     writer.message(&message(1)).unwrap();
+    writer.transaction(&transaction(1)).unwrap();
+    writer.alarm(&alarm(1)).unwrap();
     let written = writer.close().unwrap();
     assert_eq!(
         written,
-        RecordCounts { calls: 1, streams: 2, registrations: 1, messages: 1, amendments: 0, days: 2 }
+        RecordCounts {
+            calls: 1,
+            streams: 2,
+            registrations: 1,
+            messages: 1,
+            transactions: 1,
+            alarms: 1,
+            amendments: 0,
+            days: 2
+        }
     );
     let reader = Reader::open(dir.path()).unwrap();
     assert_eq!(reader.call(&id(1, 7)).unwrap(), Some(call(7)));
     assert_eq!(reader.streams_of(&id(1, 7)).unwrap(), [stream(7), late]);
     assert_eq!(reader.streams_of(&id(1, 8)).unwrap().len(), 0);
+    assert_eq!(reader.transactions(&Query::default()).unwrap().records, [transaction(1)]);
+    assert_eq!(reader.alarms(&Query::default()).unwrap().records, [alarm(1)]);
     assert_eq!(reader.call(&id(1, 8)).unwrap(), None);
 }
 
@@ -109,6 +122,8 @@ fn written_twice_changes_nothing() {
         calls.iter().for_each(|call| writer.call(call, &[stream(1)]).unwrap());
         writer.registration(&registration(1)).unwrap();
         writer.message(&message(1)).unwrap();
+        writer.transaction(&transaction(1)).unwrap();
+        writer.alarm(&alarm(1)).unwrap();
         writer.close().unwrap()
     };
     let first = write(&[call(1), call(2)]);
@@ -311,4 +326,24 @@ fn a_call_without_time() {
     let dir = stored(&[none]);
     assert!(dir.path().join("1970-01-01.sqlite").exists());
     assert_eq!(numbers(&find(dir.path(), &Query::default())), [1]);
+}
+
+/// An alarm is stored when it is raised, and again when it changes: in the day in which it was raised.
+#[test]
+fn an_alarm_written_again_replaces_the_earlier_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut writer = ImportWriter::open(dir.path()).unwrap();
+    writer.alarm(&alarm(1)).unwrap();
+    writer.alarm(&alarm(2)).unwrap();
+    writer.flush().unwrap();
+    let cleared = Alarm { cleared: Some(NOON + DAY), last: NOON + DAY, calls: vec![], ..alarm(1) };
+    writer.alarm(&Alarm { acknowledged_by: Some("anna".into()), ..alarm(1) }).unwrap();
+    writer.alarm(&cleared).unwrap();
+    assert_eq!(writer.close().unwrap().days, 1);
+    let reader = Reader::open(dir.path()).unwrap();
+    let find = |condition| reader.alarms(&Filter(vec![condition]).into()).unwrap().records;
+    assert_eq!(find(Condition::Since(alarm(1).raised)), [cleared.clone(), alarm(2)]);
+    assert_eq!(find(Condition::Since(alarm(2).raised)), [alarm(2)]);
+    assert_eq!(find(Condition::Until(alarm(2).raised)), [cleared]);
+    assert_eq!(find(Condition::Number("1".parse().unwrap())), []);
 }

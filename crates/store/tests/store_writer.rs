@@ -12,8 +12,8 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use common::{NOON, call, message, registration, stream};
-use ringtap_model::{Call, CallState, Nanos};
+use common::{NOON, alarm, call, message, registration, stream, transaction};
+use ringtap_model::{Alarm, Call, CallState, Nanos};
 use ringtap_store::{CallNote, Query, Reader, StoreEvent, StoreSettings, StoreWriter};
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -88,10 +88,13 @@ fn every_kind_is_kept_and_counted() {
     sender.stream(stream(3));
     sender.registration(registration(1));
     sender.message(message(1));
+    sender.transaction(transaction(1));
+    sender.alarm(alarm(1));
     drop(sender);
     let counts = writer.close(PATIENCE);
     let written = counts.written;
     assert_eq!((written.calls, written.streams, written.registrations, written.messages), (1, 3, 1, 1));
+    assert_eq!((written.transactions, written.alarms), (1, 1));
     assert_eq!((counts.records_dropped(), counts.waiting, counts.outbox_records), (0, 0, 0));
     assert_eq!((counts.journal_calls, counts.journal_missed), (0, 0));
     assert_eq!(events.try_iter().count(), 0);
@@ -110,21 +113,28 @@ fn a_locked_file_is_waited_for() {
     for number in 1..=20 {
         sender.call(call(number), vec![stream(number)]);
     }
+    sender.transaction(transaction(1));
+    sender.alarm(alarm(1));
+    sender.alarm(Alarm { cleared: Some(NOON), ..alarm(1) });
     assert!(writer.flush(PATIENCE));
     assert!(matches!(
         wait_for(&events, "Unavailable"),
         StoreEvent::Unavailable(ringtap_store::Error::Busy { .. })
     ));
     let counts = writer.counts();
-    assert_eq!((counts.outbox_records, counts.written.calls, counts.away), (40, 0, true));
+    assert_eq!((counts.outbox_records, counts.written.calls, counts.away), (43, 0, true));
     drop(lock);
-    assert!(matches!(wait_for(&events, "Available"), StoreEvent::Available { waiting: 40, .. }));
+    assert!(matches!(wait_for(&events, "Available"), StoreEvent::Available { waiting: 43, .. }));
     wait_for(&events, "CaughtUp");
     sender.call(call(21), vec![]);
     drop(sender);
     let counts = writer.close(PATIENCE);
     assert_eq!((counts.written.calls, counts.written.streams, counts.outbox_records), (21, 20, 0));
     assert_eq!(numbers(dir.path()), (0..=21).collect::<Vec<_>>());
+    let reader = Reader::open(&dir.path().join("store")).unwrap();
+    assert_eq!(reader.transactions(&Query::default()).unwrap().records, [transaction(1)]);
+    let cleared = Alarm { cleared: Some(NOON), ..alarm(1) };
+    assert_eq!(reader.alarms(&Query::default()).unwrap().records, [cleared]);
 }
 
 /// Locked to the end and beyond: the next run stores what waits, before its own.

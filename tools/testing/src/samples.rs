@@ -4,9 +4,9 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use ringtap_model::{
-    Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, LostAt, Message, Nanos, Party,
-    Protocol, QualityReport, QualityReportKind, QualityView, Recorded, Registration, RegistrationState,
-    RtcpReport, RtcpReportKind, RttSource, Stream, Transport,
+    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, LostAt, Message, Nanos,
+    Party, Protocol, QualityReport, QualityReportKind, QualityView, Recorded, Registration,
+    RegistrationState, RtcpReport, RtcpReportKind, RttSource, Severity, Stream, Transaction, Transport,
 };
 
 /// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
@@ -344,5 +344,48 @@ pub fn message() -> Message {
         size: 12,
         time: START,
         code: 202,
+    }
+}
+
+/// An accepted SUBSCRIBE.
+pub fn transaction() -> Transaction {
+    Transaction {
+        id: Id([5; 16]),
+        method: "SUBSCRIBE".into(),
+        call_id: "s1@192.0.2.1".into(),
+        src: endpoint(1, 5060),
+        dst: endpoint(9, 5060),
+        from: Some("221111111@example.org".into()),
+        to: Some("221111111@example.org".into()),
+        user_agent: Some("Phone/1.0".into()),
+        event: Some("message-summary".into()),
+        time: START,
+        delay_ms: Some(35.25),
+        code: 202,
+    }
+}
+
+/// An alarm that stands.
+pub fn alarm() -> Alarm {
+    Alarm {
+        id: Id([6; 16]),
+        rule: "asr-low".into(),
+        severity: Severity::Critical,
+        per: "trunk".into(),
+        subject: "carrier".into(),
+        figure: "asr".into(),
+        value: Some(12.5),
+        worst: Some(10.0),
+        threshold: 40.0,
+        behind: 80,
+        text: "12.5 % of the 80 calls from carrier were answered: fewer than 40 %".into(),
+        raised: START,
+        last: START + Nanos::from_secs(60),
+        cleared: None,
+        calls: vec![call().call_id],
+        acknowledged: None,
+        acknowledged_by: None,
+        comment: None,
+        silenced_until: None,
     }
 }

@@ -11,7 +11,10 @@ pub use number::{NumberPattern, digits_of};
 pub use pattern::{CodecName, PUNCTUATION, Pattern, Words};
 pub use range::{CodeRange, DurationRange};
 
-use crate::{Call, CallState, Endpoint, Id, Message, Nanos, Network, NoteCode, Registration, Stream};
+use crate::{
+    Alarm, Call, CallState, Endpoint, Id, Message, Nanos, Network, NoteCode, Registration, Stream,
+    Transaction,
+};
 
 /// One condition on a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -203,6 +206,44 @@ impl Condition {
             _ => false,
         }
     }
+
+    /// Whether SIP transactions outside of calls have what it is about.
+    pub fn fits_transactions(&self) -> bool {
+        self.fits_messages() || matches!(self, Self::UserAgent(_))
+    }
+
+    fn holds_for_transaction(&self, transaction: &Transaction) -> bool {
+        let is = |pattern: &NumberPattern, party: &Option<String>| {
+            party.as_ref().is_some_and(|party| pattern.matches(user(party)))
+        };
+        match self {
+            Self::From(pattern) => is(pattern, &transaction.from),
+            Self::To(pattern) => is(pattern, &transaction.to),
+            Self::Number(pattern) => is(pattern, &transaction.from) || is(pattern, &transaction.to),
+            Self::CallId(pattern) => pattern.matches(&transaction.call_id),
+            Self::Code(codes) => has_code(codes, transaction.code),
+            Self::Since(since) => is_since(transaction.time, *since),
+            Self::Until(until) => !is_since(transaction.time, *until),
+            Self::Ip(networks) => hosts(networks, [transaction.src, transaction.dst]),
+            Self::UserAgent(words) => {
+                transaction.user_agent.as_ref().is_some_and(|agent| words.matches(agent))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether alarms have what it is about: they are searched by time alone.
+    pub fn fits_alarms(&self) -> bool {
+        matches!(self, Self::Since(_) | Self::Until(_))
+    }
+
+    fn holds_for_alarm(&self, alarm: &Alarm) -> bool {
+        match self {
+            Self::Since(since) => is_since(alarm.raised, *since),
+            Self::Until(until) => !is_since(alarm.raised, *until),
+            _ => false,
+        }
+    }
 }
 
 impl Filter {
@@ -250,6 +291,16 @@ impl Filter {
     /// Whether `message` satisfies every condition.
     pub fn selects_message(&self, message: &Message) -> bool {
         self.0.iter().all(|condition| condition.holds_for_message(message))
+    }
+
+    /// Whether `transaction` satisfies every condition.
+    pub fn selects_transaction(&self, transaction: &Transaction) -> bool {
+        self.0.iter().all(|condition| condition.holds_for_transaction(transaction))
+    }
+
+    /// Whether `alarm` satisfies every condition.
+    pub fn selects_alarm(&self, alarm: &Alarm) -> bool {
+        self.0.iter().all(|condition| condition.holds_for_alarm(alarm))
     }
 }
 

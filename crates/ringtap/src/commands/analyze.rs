@@ -136,6 +136,7 @@ fn stored_line(written: RecordCounts) -> String {
         (written.streams, "stream"),
         (written.registrations, "registration"),
         (written.messages, "message"),
+        (written.transactions, "transaction"),
     ];
     let counts: Vec<_> =
         counts.iter().filter(|(count, _)| *count > 0).map(|(count, noun)| counted(*count, noun)).collect();

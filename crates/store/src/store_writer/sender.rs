@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use ringtap_model::{Call, Id, Message, Nanos, Registration, Stream};
+use ringtap_model::{Alarm, Call, Id, Message, Nanos, Registration, Stream, Transaction};
 
 use super::journal_thread::JournalJob;
 use crate::journal::CallNote;
@@ -17,6 +17,8 @@ pub(super) enum Job {
     Stream(Box<Stream>),
     Registration(Box<Registration>),
     Message(Box<Message>),
+    Transaction(Box<Transaction>),
+    Alarm(Box<Alarm>),
     /// A call from the journal, with what the spool has of its streams.
     Recovered(Box<Call>, Vec<Stream>),
     /// A stream of such a call, which goes on.
@@ -95,6 +97,21 @@ impl RecordSender {
         }
     }
 
+    /// A SIP transaction outside of calls ended.
+    pub fn transaction(&mut self, transaction: Transaction) {
+        let is_answered = transaction.code != 0;
+        if !self.send(Job::Transaction(Box::new(transaction)), is_answered) {
+            self.shared.dropped(RecordType::Transaction, 1);
+        }
+    }
+
+    /// An alarm was raised, or changed: it replaces what is stored of it.
+    pub fn alarm(&mut self, alarm: Alarm) {
+        if !self.send(Job::Alarm(Box::new(alarm)), true) {
+            self.shared.dropped(RecordType::Alarm, 1);
+        }
+    }
+
     /// A call began, or more is known of it: for the journal. `number` names the call while the program runs,
     /// whatever its record's id is by then. An entry that finds the journal's queue full is left out, and
     /// counted.
@@ -168,6 +185,8 @@ impl fmt::Debug for Job {
             Self::Stream(_) => "Stream",
             Self::Registration(_) => "Registration",
             Self::Message(_) => "Message",
+            Self::Transaction(_) => "Transaction",
+            Self::Alarm(_) => "Alarm",
             Self::Recovered(..) => "Recovered",
             Self::RecoveredStream(_) => "RecoveredStream",
             Self::Flush(_) => "Flush",

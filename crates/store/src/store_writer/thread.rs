@@ -159,6 +159,8 @@ impl WriterThread {
             Job::Stream(stream) => self.add(AnyRecord::Stream(stream)),
             Job::Registration(registration) => self.add(AnyRecord::Registration(registration)),
             Job::Message(message) => self.add(AnyRecord::Message(message)),
+            Job::Transaction(transaction) => self.add(AnyRecord::Transaction(transaction)),
+            Job::Alarm(alarm) => self.add(AnyRecord::Alarm(alarm)),
             Job::Recovered(mut call, streams) => {
                 self.annotate(&mut call);
                 let streams = streams.into_iter().map(|stream| AnyRecord::Stream(Box::new(stream)));

@@ -1,8 +1,8 @@
 //! Records to store: those of `samples`, numbered.
 
 use ringtap_model::{
-    Attestation, Call, Dtmf, DtmfSource, Endpoint, Id, IdentityStatus, Interval, Join, JoinReason, Message,
-    Nanos, Party, Recorded, Registration, Stream,
+    Alarm, Attestation, Call, Dtmf, DtmfSource, Endpoint, Id, IdentityStatus, Interval, Join, JoinReason,
+    Message, Nanos, Party, Recorded, Registration, Stream, Transaction,
 };
 use ringtap_testing::samples;
 
@@ -112,4 +112,20 @@ pub(crate) fn message(number: u64) -> Message {
         time: NOON,
         ..samples::message()
     }
+}
+
+/// SUBSCRIBE `number`.
+pub(crate) fn transaction(number: u64) -> Transaction {
+    Transaction {
+        id: id(5, number),
+        call_id: format!("subscribe-{number}"),
+        time: NOON + Nanos::from_secs(number),
+        ..samples::transaction()
+    }
+}
+
+/// Alarm `number`, raised as many minutes after noon.
+pub(crate) fn alarm(number: u64) -> Alarm {
+    let raised = NOON + Nanos::from_secs(60 * number);
+    Alarm { id: id(6, number), raised, last: raised + Nanos::from_secs(10), ..samples::alarm() }
 }
