@@ -61,6 +61,9 @@ pub(crate) fn judge(reason: JoinReason, one: &Leg, other: &Leg) -> Verdict {
 
 /// Whether a host that got the first leg may have sent the second for it, by numbers and times. Only where
 /// this is so for no other leg, it tells something. Gives the confidence.
+///
+/// Who transfers a call leaves it, while the leg on the other side of the box goes on with another one (RFC
+/// 5589): then the ends tell less.
 pub(crate) fn is_next_by_numbers(into: &Leg, out: &Leg) -> Option<f64> {
     if !into.leads_to(out) || into.id == out.id || into.has_other_session(out) {
         return None;
@@ -83,8 +86,14 @@ pub(crate) fn is_next_by_numbers(into: &Leg, out: &Leg) -> Option<f64> {
         (None, None) => !differ,
         _ => false,
     };
-    let agrees = began && answered && near(into.end, out.end, ends);
-    agrees.then_some(if same == 2 { 0.8 } else { 0.6 })
+    let leaves = |one: &Leg, other: &Leg| one.transfers && one.end <= other.end + ends;
+    let ended = near(into.end, out.end, ends);
+    let is_left = same == 2 && (leaves(into, out) || leaves(out, into));
+    (began && answered && (ended || is_left)).then_some(match (same, ended) {
+        (2, true) => 0.8,
+        (2, false) => 0.7,
+        _ => 0.6,
+    })
 }
 
 /// Whether a leg is the call that somebody was told to make.

@@ -22,6 +22,8 @@ pub(crate) struct Leg {
     pub(crate) callee: Option<Number>,
     /// Where REFER and 3xx answers sent it.
     pub(crate) targets: Vec<Target>,
+    /// A side sent the other on to somebody else, or it names another dialog in Replaces.
+    pub(crate) transfers: bool,
     /// The identifiers that a conversation has of its own, if it has any: hashes of Session-IDs.
     pub(crate) sessions: Vec<u64>,
     /// The conversation that it shares with others.
@@ -56,6 +58,10 @@ impl Leg {
             caller: number(&call.from_user).or_else(|| number(&call.asserted_identity)),
             callee: number(&call.ruri_user).or_else(|| number(&call.to_user)),
             targets: targets(call, end, plan),
+            transfers: call
+                .links
+                .iter()
+                .any(|link| link.starts_with("refer_to=") || link.starts_with("replaces=")),
             sessions: Vec::new(),
             group: None,
             keys: Vec::new(),

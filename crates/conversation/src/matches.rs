@@ -212,16 +212,20 @@ impl Memory<'_> {
     fn by_side(&self, leg: &Leg, others: &[(u32, &Leg, f64)], is_behind: bool, found: &mut Matches) {
         let reason = JoinReason::Numbers;
         for (slot, other, confidence) in others {
-            // Who else could be in the place of the new leg.
+            // Who else could be in the place of either. A pair of which one number differs is no rival of one of
+            // which both agree: two callers of one number.
             let rivals = self.neighbours(other, !is_behind);
-            let rivals: Vec<&Leg> =
-                rivals.iter().map(|(_, rival, _)| *rival).filter(|rival| rival.id != leg.id).collect();
-            if rivals.is_empty() && others.len() == 1 && !self.is_crowded(leg) {
+            let has_rival = |found: &[(u32, &Leg, f64)], of: &Leg| {
+                found.iter().any(|(_, rival, of_rival)| rival.id != of.id && of_rival >= confidence)
+            };
+            let is_only = !has_rival(others, other) && !has_rival(&rivals, leg);
+            if is_only && !self.is_crowded(leg) {
                 let evidence = between(leg, other, is_behind);
                 let join = Join { call: other.id, reason, confidence: *confidence, evidence };
                 found.joins.push((*slot, 0, join));
             }
-            found.doubtful.extend(rivals.iter().map(|rival| (rival.id, other.id, reason)));
+            let weaker = rivals.iter().filter(|(_, rival, found)| rival.id != leg.id && found <= confidence);
+            found.doubtful.extend(weaker.map(|(_, rival, _)| (rival.id, other.id, reason)));
         }
     }
 

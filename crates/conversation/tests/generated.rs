@@ -94,6 +94,20 @@ fn what_is_unique_is_joined_and_nothing_else() {
     assert!(share >= 0.995, "{joined} of {legs} legs with unique evidence are joined: {table:?}");
 }
 
+/// The leg into a box of a call that is transferred behind it is joined to the transferred one, and to no
+/// other call.
+#[test]
+fn the_leg_before_a_transfer_is_joined() {
+    let all = Generator::with_through(2).conversations(100_000);
+    let found = joined(&in_order(&all));
+    let wrong: Vec<_> =
+        wrong(&all, &found).into_iter().filter(|pair| pair.contains(&Evidence::Through)).collect();
+    assert!(wrong.is_empty(), "{} legs are joined wrongly: {wrong:?}", wrong.len());
+    let Score { legs, joined } = scores(&all, &found)[&Evidence::Through];
+    println!("{joined} of {legs} legs of transfers");
+    assert!(joined * 100 >= legs * 98, "{joined} of {legs} legs of transfers are joined");
+}
+
 /// Other orders of the same records: the same legs belong together, where evidence is unique.
 #[test]
 fn the_order_of_records_changes_nothing() {

@@ -18,6 +18,9 @@ pub(crate) enum Evidence {
     Replaces,
     /// REFER, then the call to where it says.
     Refer,
+    /// The leg into a box, which goes on while the one behind the box ends with a REFER and another begins:
+    /// numbers join it to the first of them, although they do not end together.
+    Through,
     /// 302, then the call to its contact.
     Redirect,
     /// Numbers and times alone.
@@ -33,7 +36,7 @@ pub(crate) enum Evidence {
 impl Evidence {
     /// Whether it is the conversation's alone.
     pub(crate) fn is_unique(self) -> bool {
-        !matches!(self, Self::Numbers | Self::Constant | Self::Hotline | Self::Nothing)
+        !matches!(self, Self::Through | Self::Numbers | Self::Constant | Self::Hotline | Self::Nothing)
     }
 }
 
@@ -47,6 +50,8 @@ pub(crate) struct Conversation {
 pub(crate) struct Generator {
     state: u64,
     next: u64,
+    /// Whether there are conversations of [`Evidence::Through`].
+    has_through: bool,
 }
 
 /// What a leg is made of.
@@ -63,7 +68,12 @@ struct Plan {
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, next: 0 }
+        Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, next: 0, has_through: false }
+    }
+
+    /// One that makes conversations of [`Evidence::Through`] too.
+    pub(crate) fn with_through(seed: u64) -> Self {
+        Self { has_through: true, ..Self::new(seed) }
     }
 
     /// A number below `limit`.
@@ -97,6 +107,7 @@ impl Generator {
             9 => Evidence::Replaces,
             10 => Evidence::Refer,
             11 => Evidence::Redirect,
+            12..=14 if self.has_through => Evidence::Through,
             12..=14 => Evidence::Numbers,
             15..=16 => Evidence::Constant,
             17..=18 => Evidence::Hotline,
@@ -104,6 +115,7 @@ impl Generator {
         };
         let legs = match evidence {
             Evidence::Replaces | Evidence::Refer => self.transfer(evidence, at),
+            Evidence::Through => self.transfer_through(at),
             Evidence::Redirect => self.redirect(at),
             _ => self.chain(evidence, at),
         };
@@ -269,6 +281,31 @@ impl Generator {
         let first = self.call(&plan, links);
         new_links.push(format!("replaces={}", first.call_id));
         vec![first, self.call(&new, new_links)]
+    }
+
+    /// The callee behind a box sends the caller on: the caller's own leg stays as it is.
+    fn transfer_through(&mut self, at: Nanos) -> Vec<Call> {
+        let mut into = self.first(at);
+        let answer = into.start + Nanos::from_millis(500 + self.below(9_000));
+        let sent = answer + Nanos::from_secs(2 + self.below(20));
+        (into.answer, into.end) = (Some(answer), sent + Nanos::from_millis(5_000 + self.below(60_000)));
+        let to = 12 + self.below(2) as u8;
+        let first = self.next(&into, to);
+        let asked = Plan { end: sent + Nanos::from_millis(self.below(300)), ..first };
+        let target = self.number();
+        let start = sent + Nanos::from_millis(5 + self.below(100));
+        let new = Plan {
+            to: 14 + self.below(2) as u8,
+            callee: target.clone(),
+            start,
+            answer: Some(start + Nanos::from_secs(1)),
+            end: into.end + Nanos::from_millis(self.below(40)),
+            ..asked.clone()
+        };
+        let mut links = self.own_links(asked.from);
+        links.push(format!("refer_to={target}@192.0.2.{};at={};by=callee", asked.from, sent.micros()));
+        let (into_links, new_links) = (self.own_links(into.from), self.own_links(new.from));
+        vec![self.call(&into, into_links), self.call(&asked, links), self.call(&new, new_links)]
     }
 
     fn redirect(&mut self, at: Nanos) -> Vec<Call> {

@@ -1,0 +1,97 @@
+//! Calls at once that have one number in common: which legs are rivals of each other.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::collections::HashMap;
+
+use ringtap_conversation::{Joiner, Settings};
+use ringtap_model::{Call, CallState, Endpoint, Id, Nanos};
+use ringtap_testing::samples;
+
+/// A leg of 10 s from one host to another.
+fn leg(id: u8, [from, to]: [u8; 2], [caller, callee]: [&str; 2], start_ms: u64) -> Call {
+    let at = |ms| Nanos::from_secs(1_795_262_400) + Nanos::from_millis(ms);
+    let end = |host: u8| Endpoint::new([192, 0, 2, host].into(), 5060);
+    Call {
+        id: Id([id; 16]),
+        call_id: format!("{id}@192.0.2.{from}"),
+        src: end(from),
+        dst: end(to),
+        from_user: Some(caller.into()),
+        to_user: Some(callee.into()),
+        ruri_user: Some(callee.into()),
+        asserted_identity: None,
+        conversation: None,
+        joins: Vec::new(),
+        links: Vec::new(),
+        state: CallState::Completed,
+        invite: Some(at(start_ms)),
+        trying: None,
+        ringing: None,
+        answer: Some(at(1_000)),
+        end: Some(at(10_000)),
+        ..samples::call()
+    }
+}
+
+/// The conversation of each leg, by its id's first byte, after all records.
+fn joined(calls: &[Call]) -> HashMap<u8, Id> {
+    let mut joiner = Joiner::new(Settings::default());
+    let mut found = HashMap::new();
+    for mut call in calls.iter().cloned() {
+        let amendments = joiner.add(&mut call);
+        found.insert(call.id.0[0], call.conversation.unwrap());
+        found.extend(amendments.iter().map(|amendment| (amendment.call.0[0], amendment.conversation)));
+    }
+    found
+}
+
+/// All orders of some calls.
+fn orders(calls: &[Call]) -> Vec<Vec<Call>> {
+    if calls.len() < 2 {
+        return vec![calls.to_vec()];
+    }
+    let place = |at: usize| {
+        let mut rest = calls.to_vec();
+        let first = rest.remove(at);
+        orders(&rest).into_iter().map(move |order| [vec![first.clone()], order].concat())
+    };
+    (0..calls.len()).flat_map(place).collect()
+}
+
+/// Two callers of one number, through one box, within 20 ms: the leg with the other's number is no rival of
+/// the one with both numbers.
+#[test]
+fn two_callers_of_one_number_at_once_are_told_apart() {
+    let (one, two) = (["493088800201", "493010000200"], ["493088800202", "493010000200"]);
+    let calls = [
+        leg(1, [11, 21], one, 0),
+        leg(2, [21, 12], one, 5),
+        leg(3, [11, 21], two, 12),
+        leg(4, [21, 12], two, 18),
+    ];
+    for order in orders(&calls) {
+        let found = joined(&order);
+        let ids: Vec<u8> = order.iter().map(|call| call.id.0[0]).collect();
+        assert_eq!(found[&1], found[&2], "{ids:?}");
+        assert_eq!(found[&3], found[&4], "{ids:?}");
+        assert_ne!(found[&1], found[&3], "{ids:?}");
+    }
+}
+
+/// With the same two numbers, nobody can tell.
+#[test]
+fn two_calls_with_the_same_numbers_at_once_stay_apart() {
+    let numbers = ["493088800300", "493010000300"];
+    let calls = [
+        leg(1, [11, 21], numbers, 0),
+        leg(2, [21, 12], numbers, 5),
+        leg(3, [11, 21], numbers, 12),
+        leg(4, [21, 12], numbers, 18),
+    ];
+    for order in orders(&calls) {
+        let mut conversations: Vec<Id> = joined(&order).into_values().collect();
+        conversations.sort_unstable();
+        conversations.dedup();
+        assert_eq!(conversations.len(), 4);
+    }
+}
