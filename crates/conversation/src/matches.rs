@@ -212,8 +212,8 @@ impl Memory<'_> {
     fn by_side(&self, leg: &Leg, others: &[(u32, &Leg, f64)], is_behind: bool, found: &mut Matches) {
         let reason = JoinReason::Numbers;
         for (slot, other, confidence) in others {
-            // Who else could be in the place of either. A pair of which one number differs is no rival of one of
-            // which both agree: two callers of one number.
+            // Who else could be in the place of either. A pair of which one number differs is no rival of one
+            // of which both agree: two callers of one number.
             let rivals = self.neighbours(other, !is_behind);
             let has_rival = |found: &[(u32, &Leg, f64)], of: &Leg| {
                 found.iter().any(|(_, rival, of_rival)| rival.id != of.id && of_rival >= confidence)
