@@ -158,6 +158,11 @@ impl<X: Tracker> Engine<X> {
         let mut cx = context!(self, owner, sink);
         self.trackers.datagram(datagram, &mut cx);
         self.order = cx.order;
+        if S::INTERVALS && owner == TimerOwner::Streams && self.streams.has_ended_interval() {
+            let receivers = &self.receivers;
+            let seen = self.streams.take_ended_interval(datagram.time, receivers);
+            seen.iter().for_each(|seen| sink.interval(seen));
+        }
         match owner {
             TimerOwner::Streams if S::PACKETS || X::WANTS.media => self.rtp_seen(datagram, sink),
             TimerOwner::Rtcp if S::PACKETS && is_original => self.rtcp_seen(datagram, sink),

@@ -83,7 +83,7 @@ pub use delivery::Completer;
 pub use engine::Engine;
 pub use media::stream_id;
 pub use round_robin::RoundRobin;
-pub use sink::{CallPhase, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
+pub use sink::{CallPhase, IntervalSeen, RegistrationAttempt, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 pub use table::slots::{Slots, Ticket};
 pub use tracker::{Sharing, Tracker, Wants};
 pub use update::{CallNumber, RecordedPackets};

@@ -6,7 +6,7 @@ use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transp
 use ringtap_wire::sip;
 
 use crate::deferred::DeferredCall;
-pub use crate::update::{CallNumber, RecordedPackets};
+pub use crate::update::{CallNumber, IntervalSeen, RecordedPackets};
 
 /// A stream's record, with the serial number that [`Sink::rtp`] gave its packets.
 #[derive(Clone, Debug)]
@@ -98,6 +98,27 @@ pub struct RtcpSeen<'a> {
     pub call: Option<CallNumber>,
 }
 
+/// An attempt to register that ended: each with its challenges and repeats is one (RFC 6076 section 4.1), but
+/// that credentials which are challenged again are told each time.
+#[derive(Clone, Copy, Debug)]
+pub struct RegistrationAttempt<'a> {
+    /// When: its final answer, or when it was clear that none comes.
+    pub time: Nanos,
+    /// Address of record.
+    pub aor: &'a str,
+    /// Sender of the first REGISTER.
+    pub src: Endpoint,
+    /// Receiver of the first REGISTER.
+    pub dst: Endpoint,
+    /// User-Agent.
+    pub user_agent: Option<&'a str>,
+    /// Code of its final answer: 401 or 407 where a challenge was not answered, or credentials were wrong; 0
+    /// without an answer.
+    pub code: u16,
+    /// First REGISTER to the 200.
+    pub delay: Option<Nanos>,
+}
+
 /// Progress of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallPhase {
@@ -121,6 +142,8 @@ pub trait Sink {
     const PROGRESS: bool = false;
     /// Whether the engine calls [`Sink::lost`]. When false it costs nothing.
     const LOST: bool = false;
+    /// Whether the engine calls [`Sink::interval`]. When false it costs nothing.
+    const INTERVALS: bool = false;
     /// Whether the engine calls [`Sink::deferred`] in place of [`Sink::call`] and [`Sink::lost`], unless it
     /// has an added tracker that wants calls.
     const DEFERRED: bool = false;
@@ -145,6 +168,11 @@ pub trait Sink {
     /// An event of an added tracker, by [`Context::emit`](crate::Context::emit): `downcast_ref` gives its
     /// type back.
     fn event(&mut self, _event: &dyn Any) {}
+    /// Ten seconds of a stream in progress are over: its record has them too, later. Not of a stream's last
+    /// part.
+    fn interval(&mut self, _interval: &IntervalSeen<'_>) {}
+    /// An attempt to register ended. The record of the registration counts it, later.
+    fn registration_attempt(&mut self, _attempt: &RegistrationAttempt<'_>) {}
     /// A call in progress reached a new phase: its record so far, without streams. [`Sink::sip`] for the
     /// message that caused it follows.
     fn progress(&mut self, _phase: CallPhase, _number: CallNumber, _call: &Call) {}

@@ -65,6 +65,34 @@ impl CallNumber {
     }
 }
 
+/// Ten seconds of a stream that is in progress.
+#[derive(Clone, Copy, Debug)]
+pub struct IntervalSeen<'a> {
+    /// Capture time of the packet that showed that they are over.
+    pub time: Nanos,
+    /// Its stream: [`StreamEnd::serial`](crate::StreamEnd::serial).
+    pub serial: u64,
+    /// Sender.
+    pub src: Endpoint,
+    /// Receiver.
+    pub dst: Endpoint,
+    /// The call of its stream.
+    pub call: Option<CallNumber>,
+    /// Name of the codec in use; None for a dynamic payload type that nothing announced.
+    pub codec: Option<&'a str>,
+    /// Packets received, repeats included.
+    pub packets: u32,
+    /// Packets received, each once.
+    pub unique: u32,
+    /// Sequence numbers missing.
+    pub lost: u32,
+    /// Mean interarrival jitter in milliseconds.
+    pub jitter_ms: f64,
+    /// MOS-LQ after the adaptive buffer, of a receiver that conceals loss unless its address is known as one
+    /// that does not; None where the codec has no model.
+    pub mos: Option<f64>,
+}
+
 /// Position in the order of the input: the number of the frame, and an index among the messages and streams
 /// of that frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -12,6 +12,7 @@ mod endpoints;
 mod far_end;
 mod flow;
 mod flows;
+mod live_interval;
 mod natted;
 mod numbering;
 mod payload_types;
@@ -81,6 +82,8 @@ pub(crate) struct StreamTable {
     replicas: CallReplicas,
     pub(crate) codecs: Codecs,
     intervals: Rows<IntervalRow>,
+    /// The interval that the last packet ended, for who asks before the next packet.
+    ended_interval: Option<(u32, IntervalRow)>,
     digits: Rows<Digit>,
     measure_sound: bool,
     provisional_limit: Nanos,
@@ -107,6 +110,7 @@ impl StreamTable {
             replicas: CallReplicas::new(calls, hasher.clone()),
             codecs: Codecs::new(hasher),
             intervals: Rows::new(streams.saturating_mul(32)),
+            ended_interval: None,
             digits: Rows::new(streams.min(1 << 16)),
             measure_sound: config.measure_sound,
             provisional_limit: config.provisional_limit,
@@ -234,6 +238,7 @@ impl StreamTable {
         });
         if let Some(row) = result.ended {
             self.intervals.push(&mut details.intervals, row);
+            self.ended_interval = Some((slot, row));
         }
         if result.arrival != Arrival::Duplicate && flow.flags & SOUND != 0 {
             flow.sound.listen(view.payload(), packet.payload_type);

@@ -100,7 +100,7 @@ impl Listened {
     }
 }
 
-fn ms(nanos: f64) -> f64 {
+pub(super) fn ms(nanos: f64) -> f64 {
     round(nanos / 1e6)
 }
 
@@ -177,7 +177,7 @@ impl EndedStream {
             size_max: u32::from(flow.size_max),
             size_sd: round3(size.deviation),
             loss_bursts: u64::from(numbering.bursts),
-            burst_len_mean: (numbering.bursts > 0).then(|| round3(self.burst_len())),
+            burst_len_mean: (numbering.bursts > 0).then(|| round3(burst_len(flow))),
             burst_len_max: (numbering.bursts > 0).then_some(u64::from(numbering.burst_max)),
             burst_ratio: rating.burst_ratio,
             rtt_ms: rtt.map(|(rtt, _)| round(rtt.millis_f64())),
@@ -196,12 +196,6 @@ impl EndedStream {
             clipped_pct: flow.sound.share(flow.sound.clipped),
             ..far.stream(lost_at)
         }
-    }
-
-    /// Mean run of lost packets; 1 without loss.
-    fn burst_len(&self) -> f64 {
-        let numbering = &self.flow.numbering;
-        f64::from(numbering.burst_lost.max(1)) / f64::from(numbering.bursts.max(1))
     }
 
     /// How the stream sounded.
@@ -244,7 +238,7 @@ impl EndedStream {
             .zip(judged.as_ref())
             .map(|(profile, judged)| Listened::new(profile, counts, &buffers, Some(judged.mos_lq)));
         let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
-        let burst_len = self.burst_len();
+        let burst_len = burst_len(&self.flow);
         StreamRating {
             burst_ratio: burst::burst_ratio(lost, expected, counts.bursts).map(round3),
             r: judged.as_ref().map(|judged| round3(judged.r_factor)),
@@ -383,8 +377,27 @@ impl Sound {
     }
 }
 
-fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
+pub(super) fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
     u64::from(ticks) * 1_000_000_000 / u64::from(clock.0.max(1))
+}
+
+/// Mean run of lost packets; 1 without loss.
+pub(super) fn burst_len(flow: &Totals) -> f64 {
+    f64::from(flow.numbering.burst_lost.max(1)) / f64::from(flow.numbering.bursts.max(1))
+}
+
+/// MOS-LQ of an interval of a stream that goes on, after the adaptive buffer.
+pub(super) fn running_mos(row: &IntervalRow, profile: &CodecProfile, burst_len: f64) -> Option<f64> {
+    let mut buffers = Buffers::default();
+    buffers.add(row);
+    let counts = LossCounts { discarded: buffers.adaptive500, ..losses(row, burst_len) };
+    (row.unique > 0).then(|| round3(listening(profile, counts)))
+}
+
+fn losses(row: &IntervalRow, burst_len: f64) -> LossCounts {
+    let lost = u64::from(row.lost);
+    let bursts = (f64::from(row.lost) / burst_len).ceil() as u64;
+    LossCounts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts }
 }
 
 /// `burst_len` is the mean run of lost packets over the whole stream: ten seconds have too few runs to tell
@@ -392,9 +405,7 @@ fn ticks_to_nanos(ticks: u32, clock: Hz) -> u64 {
 fn interval(row: &IntervalRow, profile: Option<&'static CodecProfile>, burst_len: f64) -> Interval {
     let mut buffers = Buffers::default();
     buffers.add(row);
-    let lost = u64::from(row.lost);
-    let bursts = (f64::from(row.lost) / burst_len).ceil() as u64;
-    let counts = LossCounts { expected: u64::from(row.unique) + lost, lost, discarded: 0, bursts };
+    let counts = losses(row, burst_len);
     let listened = profile.map(|profile| Listened::new(profile, counts, &buffers, None));
     let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
     Interval {

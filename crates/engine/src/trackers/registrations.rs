@@ -7,14 +7,14 @@ use ringtap_model::{Endpoint, Nanos, Registration, RegistrationState};
 use ringtap_wire::sip::{Header, Message, Method, StartLine};
 
 use crate::context::{Context, Hop, SipMessage};
-use crate::sink::Sink;
+use crate::sink::{RegistrationAttempt, Sink};
 use crate::table::hash::{self, Hasher};
 use crate::table::queues::Queues;
 use crate::table::slots::{Slots, Ticket};
 use crate::text::text;
 use crate::tracker::{EngineTracker, Tracker, Wants};
 use crate::trackers::callid::CallId;
-use attempts::{ANSWER_LIMIT, Attempts, Request};
+use attempts::{ANSWER_LIMIT, Attempts, EndedAttempt, Request};
 
 /// RFC 3261 section 10.2.1.1 leaves the default to the registrar; an hour is what nearly all take.
 const DEFAULT_EXPIRES: u32 = 3600;
@@ -79,19 +79,16 @@ impl Tracker for Registrations {
         {
             entry.state = RegistrationState::Expired;
         }
-        if let Some(record) = self.remove(slot) {
-            cx.sink.registration(record);
-        }
+        let now = cx.now();
+        self.deliver(slot, now, cx.sink);
     }
 
     /// Every record that is left, in order of its first REGISTER.
     fn close<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
         let mut slots = self.entries.indices();
         slots.sort_by_key(|slot| (self.entries[*slot].first, *slot));
-        slots
-            .into_iter()
-            .filter_map(|slot| self.remove(slot))
-            .for_each(|record| cx.sink.registration(record));
+        let now = cx.now();
+        slots.into_iter().for_each(|slot| self.deliver(slot, now, cx.sink));
     }
 }
 
@@ -135,17 +132,20 @@ impl Registrations {
         entry.last = entry.last.max(hop.time);
         let (cseq, time) = (cseq.map_or(0, |(number, _)| number), hop.time);
         let transaction = self.hasher.of(message.top_branch());
-        match message.start() {
+        let ended = match message.start() {
             StartLine::Request { .. } => {
                 let credentials = [Header::Authorization, Header::ProxyAuthorization];
                 let has_credentials = credentials.iter().any(|header| message.header(*header).is_some());
-                entry.attempts.request(Request { cseq, transaction, has_credentials, time });
                 entry.request(message);
+                entry.attempts.request(Request { cseq, transaction, has_credentials, time })
             }
             StartLine::Response { code, .. } => {
-                entry.attempts.answer(cseq, transaction, code, time);
                 entry.response(message, code, time);
+                entry.attempts.answer(cseq, transaction, code, time)
             }
+        };
+        if let Some(ended) = ended {
+            entry.tell(ended, time, cx.sink);
         }
         self.update(slot);
     }
@@ -205,9 +205,21 @@ impl Registrations {
     /// The registration that has waited longest to be accepted gives way.
     #[cold]
     fn make_room<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
-        if let Some(record) = self.order.oldest(WAITING).and_then(|slot| self.remove(slot)) {
+        if let Some(slot) = self.order.oldest(WAITING) {
             cx.counters.registrations_evicted += 1;
-            cx.sink.registration(record);
+            let now = cx.now();
+            self.deliver(slot, now, cx.sink);
+        }
+    }
+
+    /// Makes the record of a registration that has ended.
+    fn deliver<S: Sink>(&mut self, slot: u32, now: Nanos, sink: &mut S) {
+        let entry = &self.entries[slot];
+        if let Some(unanswered) = entry.attempts.unanswered() {
+            entry.tell(unanswered, now, sink);
+        }
+        if let Some(record) = self.remove(slot) {
+            sink.registration(record);
         }
     }
 
@@ -276,6 +288,18 @@ impl Entry {
             .chain(message.contacts())
             .find_map(|contact| std::str::from_utf8(contact.param(b"expires")?).ok()?.parse().ok());
         own.or_else(|| message.expires())
+    }
+
+    fn tell<S: Sink>(&self, ended: EndedAttempt, time: Nanos, sink: &mut S) {
+        sink.registration_attempt(&RegistrationAttempt {
+            time,
+            aor: &self.aor,
+            src: self.src,
+            dst: self.dst,
+            user_agent: self.user_agent.as_deref(),
+            code: ended.code,
+            delay: ended.delay,
+        });
     }
 
     fn deadline(&self) -> Nanos {

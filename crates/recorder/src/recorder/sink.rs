@@ -1,6 +1,9 @@
 //! The engine's sink: finds the frame that each of the engine's hooks is about.
 
-use ringtap_engine::{CallNumber, CallPhase, RecordedPackets, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
+use ringtap_engine::{
+    CallNumber, CallPhase, IntervalSeen, RecordedPackets, RegistrationAttempt, RtcpSeen, RtpSeen, Sink,
+    SipSeen, StreamEnd,
+};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transport};
 use ringtap_spool::rules::RecordingScope;
 use ringtap_wire::frame::udp_datagram;
@@ -60,6 +63,7 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
     const PACKETS: bool = true;
     const PROGRESS: bool = S::PROGRESS;
     const LOST: bool = S::LOST;
+    const INTERVALS: bool = S::INTERVALS;
 
     fn lost(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.recorder.describe(&mut call);
@@ -81,6 +85,14 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
 
     fn message(&mut self, message: Message) {
         self.next_sink.message(message);
+    }
+
+    fn interval(&mut self, interval: &IntervalSeen<'_>) {
+        self.next_sink.interval(interval);
+    }
+
+    fn registration_attempt(&mut self, attempt: &RegistrationAttempt<'_>) {
+        self.next_sink.registration_attempt(attempt);
     }
 
     fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {

@@ -37,6 +37,17 @@ struct Attempt {
     /// Its newest REGISTER, as seen first.
     request: Request,
     outcome: Outcome,
+    /// Its newest REGISTER answers a challenge.
+    answers_challenge: bool,
+    /// Its end was told.
+    is_told: bool,
+}
+
+/// An attempt that ended: the code of its answer, and the delay of one that succeeded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct EndedAttempt {
+    pub(super) code: u16,
+    pub(super) delay: Option<Nanos>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +66,8 @@ enum Outcome {
 
 impl Attempts {
     /// A REGISTER: the first of an attempt, an answer to its challenge, a repeat, or the same on another hop.
-    pub(super) fn request(&mut self, request: Request) {
+    /// Returns the attempt before, if it ends by this and was not told.
+    pub(super) fn request(&mut self, request: Request) -> Option<EndedAttempt> {
         if let Some(newest) = &mut self.newest
             && request.time.since(newest.request.time) < ANSWER_LIMIT
         {
@@ -66,22 +78,36 @@ impl Attempts {
             if is_answer && request.cseq >= cseq {
                 newest.request = request;
                 newest.outcome = Outcome::Waiting;
-                return;
+                newest.answers_challenge = true;
+                return None;
             }
             // A lower number comes late.
             if request.cseq <= cseq {
-                return;
+                return None;
             }
         }
+        let before = self.unanswered();
         self.end_newest();
-        self.newest = Some(Attempt { began: request.time, request, outcome: Outcome::Waiting });
+        self.newest = Some(Attempt {
+            began: request.time,
+            request,
+            outcome: Outcome::Waiting,
+            answers_challenge: false,
+            is_told: false,
+        });
+        before
     }
 
-    /// A final answer to the REGISTER of that number.
-    pub(super) fn answer(&mut self, cseq: u32, transaction: u64, code: u16, time: Nanos) {
-        let Some(attempt) = self.newest.as_mut().filter(|attempt| attempt.request.cseq == cseq) else {
-            return;
-        };
+    /// An answer to the REGISTER of that number. Returns the attempt if it ends by this.
+    pub(super) fn answer(
+        &mut self,
+        cseq: u32,
+        transaction: u64,
+        code: u16,
+        time: Nanos,
+    ) -> Option<EndedAttempt> {
+        let attempt = self.newest.as_mut().filter(|attempt| attempt.request.cseq == cseq)?;
+        let before = attempt.outcome;
         let is_own = attempt.request.transaction == transaction;
         match (attempt.outcome, code) {
             (Outcome::Waiting, 300..=399) => attempt.outcome = Outcome::Redirected,
@@ -93,6 +119,26 @@ impl Attempts {
             }
             _ => {}
         }
+        let delay = match attempt.outcome {
+            // One with wrong credentials is challenged again, and goes on.
+            Outcome::Challenged if before == Outcome::Waiting && attempt.answers_challenge => None,
+            Outcome::Succeeded { delay, .. } if !attempt.is_told => Some(delay),
+            Outcome::Failed if !attempt.is_told => None,
+            _ => return None,
+        };
+        attempt.is_told = true;
+        Some(EndedAttempt { code, delay })
+    }
+
+    /// The newest attempt, if it has no final answer and none was told: no request follows.
+    pub(super) fn unanswered(&self) -> Option<EndedAttempt> {
+        let attempt = self.newest.as_ref().filter(|attempt| !attempt.is_told)?;
+        let code = match attempt.outcome {
+            Outcome::Waiting => 0,
+            Outcome::Challenged => 401,
+            Outcome::Succeeded { .. } | Outcome::Redirected | Outcome::Failed => return None,
+        };
+        Some(EndedAttempt { code, delay: None })
     }
 
     /// What the record tells: no request follows.
@@ -146,9 +192,10 @@ mod tests {
         for &(millis, cseq, transaction, what) in events {
             let time = Nanos::from_secs(1_700_000_000) + Nanos::from_millis(millis);
             match what.parse() {
-                Ok(code) => attempts.answer(cseq, transaction, code, time),
+                Ok(code) => _ = attempts.answer(cseq, transaction, code, time),
                 Err(_) => {
-                    attempts.request(Request { cseq, transaction, has_credentials: what == "+", time });
+                    let has_credentials = what == "+";
+                    _ = attempts.request(Request { cseq, transaction, has_credentials, time });
                 }
             }
         }
