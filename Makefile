@@ -83,7 +83,7 @@ test: packages-test lint deny sbom
 lint: packages-build
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
-	$(CARGO) clippy --profile test -p ringtap-bucket -p ringtap-daemon --no-default-features --all-targets --locked -- -D warnings
+	$(CARGO) clippy --profile test -p ringtap-bucket -p ringtap-notify -p ringtap-daemon --no-default-features --all-targets --locked -- -D warnings
 
 # Prints the figures of the source tree and keeps them in docs/figures.md. FIGURES=--builds times the two commands too.
 figures:

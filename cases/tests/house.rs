@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 26] = [
+const LAYERS: [(&str, u8); 27] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -23,6 +23,7 @@ const LAYERS: [(&str, u8); 26] = [
     ("audio", 2),
     ("conversation", 2),
     ("kpi", 2),
+    ("notify", 2),
     ("report", 2),
     ("spool", 2),
     ("stir", 2),
