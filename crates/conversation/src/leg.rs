@@ -18,6 +18,8 @@ pub(crate) struct Leg {
     pub(crate) end: Nanos,
     pub(crate) src: IpAddr,
     pub(crate) dst: IpAddr,
+    /// Where proxies sent it on to, with its Call-ID.
+    pub(crate) hops: Vec<IpAddr>,
     pub(crate) caller: Option<Number>,
     pub(crate) callee: Option<Number>,
     /// Where REFER and 3xx answers sent it.
@@ -55,6 +57,7 @@ impl Leg {
             end,
             src: call.src.ip,
             dst: call.dst.ip,
+            hops: hops(call).collect(),
             caller: number(&call.from_user).or_else(|| number(&call.asserted_identity)),
             callee: number(&call.ruri_user).or_else(|| number(&call.to_user)),
             targets: targets(call, end, plan),
@@ -79,9 +82,14 @@ impl Leg {
         self.start <= other.end + slack && other.start <= self.end + slack
     }
 
-    /// Whether the host that got this leg sent the other.
+    /// Whether a host that got this leg sent the other.
     pub(crate) fn leads_to(&self, other: &Self) -> bool {
-        self.dst == other.src
+        self.receivers().any(|host| host == other.src)
+    }
+
+    /// The hosts that got it.
+    pub(crate) fn receivers(&self) -> impl Iterator<Item = IpAddr> {
+        std::iter::once(self.dst).chain(self.hops.iter().copied())
     }
 
     /// Whether one of them leads to the other.
@@ -112,6 +120,11 @@ impl Leg {
     }
 }
 
+/// The hops among the links of a call: `hop=address`.
+fn hops(call: &Call) -> impl Iterator<Item = IpAddr> {
+    call.links.iter().filter_map(|link| link.strip_prefix("hop=")?.parse().ok())
+}
+
 /// The targets among the links of a call: `refer_to=user@host;at=microseconds;by=caller` and
 /// `redirect_to=user@host`.
 fn targets(call: &Call, end: Nanos, plan: &NumberPlan) -> Vec<Target> {
@@ -134,5 +147,14 @@ fn targets(call: &Call, end: Nanos, plan: &NumberPlan) -> Vec<Target> {
             _ => None,
         }
     };
-    call.links.iter().filter_map(target).collect()
+    let mut targets: Vec<Target> = call.links.iter().filter_map(target).collect();
+    // Behind a proxy, the box that was asked is a later hop.
+    let to_box = |target: &&Target| target.reason == JoinReason::Refer && target.by == call.dst.ip;
+    let behind: Vec<Target> = targets
+        .iter()
+        .filter(to_box)
+        .flat_map(|target| hops(call).map(|by| Target { by, ..target.clone() }))
+        .collect();
+    targets.extend(behind);
+    targets
 }

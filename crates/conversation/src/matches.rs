@@ -49,7 +49,7 @@ impl Memory<'_> {
             add(key, most_at_once(identifier.reason));
         }
         add(self.index.key(KeyKind::CallId, &*call.call_id), AT_ONCE);
-        for host in [leg.src, leg.dst] {
+        for host in leg.receivers().chain([leg.src]) {
             for number in [&leg.caller, &leg.callee].into_iter().flatten() {
                 add(self.index.key(KeyKind::AtHost, (host, number.tail())), COMPARED);
             }
@@ -233,7 +233,8 @@ impl Memory<'_> {
     /// sent it.
     fn neighbours(&self, leg: &Leg, behind: bool) -> Vec<(u32, &Leg, f64)> {
         let mut neighbours: Vec<(u32, &Leg, f64)> = Vec::new();
-        for key in self.number_keys(leg, if behind { leg.dst } else { leg.src }) {
+        let hosts = leg.receivers().filter(|_| behind).chain((!behind).then_some(leg.src));
+        for key in hosts.flat_map(|host| self.number_keys(leg, host)) {
             let calls = self.index.slots(key).len();
             for (slot, other) in self.legs_of(key) {
                 let (into, out) = if behind { (leg, other) } else { (other, leg) };
@@ -267,8 +268,8 @@ impl Memory<'_> {
 
     /// Whether more calls with its numbers ended with it than are compared.
     fn is_crowded(&self, leg: &Leg) -> bool {
-        [leg.src, leg.dst]
-            .into_iter()
+        leg.receivers()
+            .chain([leg.src])
             .any(|host| self.number_keys(leg, host).any(|key| self.index.is_crowded(key, leg.end, ENDED)))
     }
 }
@@ -277,7 +278,7 @@ impl Memory<'_> {
 fn between(leg: &Leg, other: &Leg, is_behind: bool) -> String {
     let (into, out) = if is_behind { (leg, other) } else { (other, leg) };
     let later = out.start.since(into.start).millis_f64();
-    format!("the same numbers, {later:.0} ms later, through {}", into.dst)
+    format!("the same numbers, {later:.0} ms later, through {}", out.src)
 }
 
 /// An identifier in words.

@@ -78,6 +78,34 @@ fn two_callers_of_one_number_at_once_are_told_apart() {
     }
 }
 
+/// A proxy sends a call on with its Call-ID: the box behind it is a hop of the first leg, not its receiver.
+#[test]
+fn a_leg_behind_a_proxy_that_keeps_the_call_id_is_joined() {
+    let numbers = ["493088800500", "493010000500"];
+    let mut through = leg(1, [11, 22], numbers, 0);
+    let calls = [through.clone(), leg(2, [21, 12], numbers, 5)];
+    assert_ne!(joined(&calls)[&1], joined(&calls)[&2], "nothing says that it came to .21");
+    through.links.push("hop=192.0.2.21".into());
+    for order in orders(&[through, leg(2, [21, 12], numbers, 5)]) {
+        let found = joined(&order);
+        assert_eq!(found[&1], found[&2]);
+    }
+}
+
+/// The caller behind a proxy asks the box to call somebody else: the box is a hop.
+#[test]
+fn a_refer_through_a_proxy_is_followed_by_the_call_of_the_box() {
+    let mut asks = leg(1, [11, 22], ["493088800500", "493010000500"], 0);
+    let at = asks.answer.unwrap().micros() + 2_000_000;
+    asks.links = vec!["hop=192.0.2.21".into(), format!("refer_to=493030000500@192.0.2.21;at={at};by=caller")];
+    let mut follows = leg(2, [21, 14], ["493010000500", "493030000500"], 3_050);
+    follows.answer = Some(follows.invite.unwrap() + Nanos::from_secs(1));
+    for order in orders(&[asks, follows]) {
+        let found = joined(&order);
+        assert_eq!(found[&1], found[&2]);
+    }
+}
+
 /// With the same two numbers, nobody can tell.
 #[test]
 fn two_calls_with_the_same_numbers_at_once_stay_apart() {

@@ -7,11 +7,15 @@ use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine, params};
 use super::super::links::LONGEST;
 use super::super::message::CallMessage;
 use super::CallEntry;
+use crate::context::Hop;
 use crate::update::Side;
 
 /// A link that a call has once, as a bit.
 const ICID: u8 = 4;
 const REMOTE_SESSION: u8 = 8;
+/// How many hops it has, in the bits above.
+const HOP: u8 = 16;
+const MOST_HOPS: u8 = 4 * HOP - HOP;
 
 impl CallEntry {
     /// Reads the links of a new message but for its description.
@@ -32,6 +36,9 @@ impl CallEntry {
         }
         match message.start() {
             StartLine::Request { method: Method::Invite, .. } => {
+                if received.hop.dst.ip != self.dst.ip && side == Side::Caller {
+                    self.add_hop(received.hop);
+                }
                 if let Some(replaced) =
                     message.header(Header::Replaces).or_else(|| message.header(Header::Join))
                 {
@@ -67,6 +74,19 @@ impl CallEntry {
         self.parties.links.set_media(side, end);
         if let Some([user, session, address]) = origin(body) {
             self.add_link("origin", &[user, b" ", session, b" ", address]);
+        }
+    }
+
+    /// Where a proxy sent the INVITE on to, which may be a box with a leg of its own behind it.
+    #[cold]
+    fn add_hop(&mut self, hop: &Hop) {
+        let has_room = self.linked & MOST_HOPS != MOST_HOPS;
+        if has_room && self.answer.is_none() && hop.dst.ip != self.src.ip {
+            let address = hop.dst.ip.to_string();
+            if self.parties.links.add("hop", &[address.as_bytes()]) {
+                self.linked += HOP;
+                self.has_grown = true;
+            }
         }
     }
 

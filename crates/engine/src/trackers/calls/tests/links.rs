@@ -105,3 +105,21 @@ fn links_are_few_and_short() {
     assert!(found.len() <= 16, "{}", found.len());
     assert!(found.iter().all(|link| link.len() <= 128), "{found:?}");
 }
+
+/// Each host that a proxy sent the call on to, at most three, and not what follows the answer.
+#[test]
+fn the_hops_of_a_call_behind_its_first_one() {
+    let proxy = "198.51.100.1:5060";
+    let found = links(|tap| {
+        tap.caller(0, invite());
+        tap.udp(1, proxy, "203.0.113.1:5060", &invite().bytes());
+        tap.udp(2, proxy, "203.0.113.1:5060", &invite().branch("z9hG4bKsecond").bytes());
+        tap.udp(3, "203.0.113.1:5060", "203.0.113.2:5060", &invite().bytes());
+        tap.udp(4, "203.0.113.1:5060", "203.0.113.3:5060", &invite().bytes());
+        tap.udp(5, "203.0.113.1:5060", "203.0.113.4:5060", &invite().bytes());
+        tap.callee(1000, response("200 OK", "INVITE", 1));
+        tap.udp(5000, proxy, "203.0.113.9:5060", &request("INVITE", 2).bytes());
+    });
+    let hops: Vec<_> = found.iter().filter(|link| link.starts_with("hop=")).collect();
+    assert_eq!(hops, ["hop=203.0.113.1", "hop=203.0.113.2", "hop=203.0.113.3"]);
+}
