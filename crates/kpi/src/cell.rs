@@ -38,10 +38,55 @@ pub enum Measure {
 /// How many there are.
 const MEASURES: usize = Measure::RoundTrip as usize + 1;
 
-/// What a call gives to each key that it has.
-#[derive(Clone, Debug)]
-pub(crate) struct CallFacts {
+/// How a call went, as far as figures need it: times of its messages, and what was measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CallTimes {
+    /// How far it had come.
+    pub state: CallState,
+    /// Final code of its INVITE, 0 for none.
+    pub code: u16,
+    /// First INVITE; None where it was not seen.
+    pub invite: Option<Nanos>,
+    /// First 100.
+    pub trying: Option<Nanos>,
+    /// First 18x.
+    pub ringing: Option<Nanos>,
+    /// First 2xx.
+    pub answer: Option<Nanos>,
+    /// When it was released, or failed.
+    pub end: Option<Nanos>,
+    /// Post-dial delay in milliseconds.
+    pub pdd_ms: Option<f64>,
+    /// Session disconnect delay in milliseconds.
+    pub sdd_ms: Option<f64>,
+    /// Answer to release, in milliseconds.
+    pub duration_ms: Option<f64>,
+}
+
+impl CallTimes {
+    /// Of a record.
+    pub fn of(call: &Call) -> Self {
+        Self {
+            state: call.state,
+            code: if call.final_code < 700 { call.final_code } else { 0 },
+            invite: call.invite,
+            trying: call.trying,
+            ringing: call.ringing,
+            answer: call.answer,
+            end: call.end,
+            pdd_ms: call.pdd_ms,
+            sdd_ms: call.sdd_ms,
+            duration_ms: call.duration_ms,
+        }
+    }
+}
+
+/// What a call gives to each key that it has: at once, when it is over, or when it is answered and again
+/// when it is released.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallFacts {
     code: u16,
+    counted: bool,
     begun: bool,
     completed: bool,
     short: bool,
@@ -52,22 +97,32 @@ pub(crate) struct CallFacts {
 
 impl CallFacts {
     pub(crate) fn of(call: &Call, streams: &[Stream], short: Nanos) -> Self {
+        let last = streams.iter().map(|stream| stream.last).max();
+        Self {
+            drops: call.capture_drops,
+            span: call.invite.zip(call.end.or(last)),
+            ..Self::whole(&CallTimes::of(call), short)
+        }
+    }
+
+    /// All that a call gives which is over; `short` is the longest short call.
+    pub fn whole(call: &CallTimes, short: Nanos) -> Self {
         let since = |to: Option<Nanos>| {
             let (from, to) = (call.invite?.micros(), to?.micros());
             (to >= from).then(|| (to - from) as f64 / 1e3)
         };
-        let code = if call.final_code < 700 { call.final_code } else { 0 };
+        let code = call.code;
         let answered = (200..300).contains(&code);
         let failed = call.state == CallState::Failed && code >= 400 && !matches!(code, 401 | 402 | 407);
         let first = [call.trying, call.ringing, call.answer].into_iter().flatten().min();
-        let last = streams.iter().map(|stream| stream.last).max();
         let duration = call.duration_ms.filter(|_| answered);
         Self {
             code,
+            counted: true,
             begun: call.invite.is_some(),
             completed: call.state == CallState::Completed,
             short: duration.is_some_and(|duration| duration <= short.millis_f64()),
-            drops: call.capture_drops,
+            drops: 0,
             values: [
                 call.pdd_ms,
                 since(call.end.filter(|_| failed)),
@@ -77,8 +132,23 @@ impl CallFacts {
                 duration,
                 None,
             ],
-            span: call.invite.zip(call.end.or(last)),
+            span: None,
         }
+    }
+
+    /// The part of it that is known when the call is answered: the attempt, and the delays of the set-up.
+    pub fn at_answer(mut self) -> Self {
+        (self.completed, self.short) = (false, false);
+        self.values[Measure::DisconnectDelay as usize] = None;
+        self.values[Measure::Duration as usize] = None;
+        self
+    }
+
+    /// What [`at_answer`](Self::at_answer) left out.
+    pub fn after_answer(mut self) -> Self {
+        self.counted = false;
+        self.values[..=Measure::AnswerTime as usize].fill(None);
+        self
     }
 }
 
@@ -125,16 +195,19 @@ impl Cell {
         self.capture_drops as f64 / self.packets.saturating_add(self.capture_drops).max(1) as f64
     }
 
-    pub(crate) fn call(&mut self, call: &CallFacts, with_occupancy: bool) {
+    /// Adds a call, or what is known of it at one moment.
+    pub fn call(&mut self, call: &CallFacts, with_occupancy: bool) {
         self.capture_drops = self.capture_drops.max(call.drops);
         for (value, sketch) in call.values.iter().zip(&mut self.sketches) {
             value.iter().for_each(|value| sketch.add(*value));
         }
         if !call.begun {
-            self.begun_before += 1;
+            self.begun_before += u64::from(call.counted);
             return;
         }
-        *self.codes.entry(call.code).or_default() += 1;
+        if call.counted {
+            *self.codes.entry(call.code).or_default() += 1;
+        }
         self.completed += u64::from(call.completed);
         self.short += u64::from(call.short);
         if let Some((from, to)) = call.span.filter(|_| with_occupancy) {
@@ -165,6 +238,43 @@ impl Cell {
         self.registrations_failed = self.registrations_failed.saturating_add(failed.min(attempts));
         let sketch = &mut self.sketches[Measure::RegistrationDelay as usize];
         registration.rrd_ms_mean.iter().for_each(|delay| sketch.add(*delay));
+    }
+
+    /// Adds an interval of a stream, as a stream of its length would count.
+    pub fn interval(&mut self, mos: Option<f64>, packets: u64, lost: u64, jitter_ms: f64) {
+        let expected = packets.saturating_add(lost);
+        let loss = (expected > 0).then(|| 100.0 * lost as f64 / expected as f64);
+        // A stream without packets has no jitter.
+        let jitter = (packets > 0).then_some(jitter_ms);
+        for (measure, value) in [(Measure::Mos, mos), (Measure::Loss, loss), (Measure::Jitter, jitter)] {
+            value.iter().for_each(|value| self.sketches[measure as usize].add(*value));
+        }
+        self.packets = self.packets.saturating_add(packets);
+    }
+
+    /// Adds one attempt to register, with the time from REGISTER to 200 in milliseconds.
+    pub fn registration_attempt(&mut self, failed: bool, delay_ms: Option<f64>) {
+        self.registrations = self.registrations.saturating_add(1);
+        self.registrations_failed = self.registrations_failed.saturating_add(failed.into());
+        let sketch = &mut self.sketches[Measure::RegistrationDelay as usize];
+        delay_ms.iter().for_each(|delay| sketch.add(*delay));
+    }
+
+    /// Takes back what [`merge`](Self::merge) added of a cell. Capture drops are a maximum, so they stay, and
+    /// so do calls in progress.
+    pub fn subtract(&mut self, other: &Self) {
+        for (code, count) in &other.codes {
+            if let Some(sum) = self.codes.get_mut(code) {
+                *sum = sum.saturating_sub(*count);
+            }
+        }
+        self.codes.retain(|_, count| *count > 0);
+        for (count, other) in self.counts_mut().into_iter().zip(other.counts()) {
+            *count = count.saturating_sub(other);
+        }
+        for (sketch, other) in self.sketches.iter_mut().zip(&other.sketches) {
+            sketch.subtract(other);
+        }
     }
 
     /// Adds the calls of another.

@@ -58,7 +58,8 @@ pub struct Key {
 }
 
 impl Key {
-    pub(crate) fn new(dimension: Dimension, name: &str) -> Self {
+    /// A group of that name.
+    pub fn new(dimension: Dimension, name: &str) -> Self {
         Self { dimension, name: name.into() }
     }
 
@@ -73,7 +74,7 @@ impl Key {
 }
 
 /// The name of what is not known.
-pub(crate) const NONE: &str = "(none)";
+pub const NONE: &str = "(none)";
 /// Longest name, in bytes.
 const LONGEST: usize = 64;
 /// Codecs counted of one call.
@@ -95,13 +96,7 @@ pub(crate) fn of_call(
     each(Dimension::Total, "", !further);
     each(Dimension::TrunkIn, cut(from), counts(from));
     each(Dimension::TrunkOut, cut(to), counts(to));
-    let direction = match (is_configured(from), is_configured(to)) {
-        (true, true) => "through",
-        (true, false) => "in",
-        (false, true) => "out",
-        (false, false) => "inside",
-    };
-    each(Dimension::Direction, direction, !further);
+    each(Dimension::Direction, direction(from, to), !further);
     let codecs = codecs(streams);
     codecs.iter().for_each(|codec| each(Dimension::Codec, codec, !further));
     if codecs.is_empty() {
@@ -115,13 +110,23 @@ pub(crate) fn of_call(
     each(Dimension::Code, &code, !further);
 }
 
+/// The direction of a call between two trunks.
+pub fn direction(from: &str, to: &str) -> &'static str {
+    match (is_configured(from), is_configured(to)) {
+        (true, true) => "through",
+        (true, false) => "in",
+        (false, true) => "out",
+        (false, false) => "inside",
+    }
+}
+
 /// Whether a trunk has a name of the configuration: those that were learned are addresses.
-pub(crate) fn is_configured(trunk: &str) -> bool {
+pub fn is_configured(trunk: &str) -> bool {
     trunk.parse::<IpAddr>().is_err()
 }
 
-/// The name of a device.
-pub(crate) fn device(user_agent: Option<&str>) -> &str {
+/// The name of a device, of its User-Agent.
+pub fn device(user_agent: Option<&str>) -> &str {
     user_agent.map(str::trim).filter(|name| !name.is_empty()).map_or(NONE, cut)
 }
 
@@ -141,7 +146,7 @@ fn codecs(streams: &[Stream]) -> Vec<&str> {
 }
 
 /// The first digits of a number, after its + or 00: `+4930`. What is no number is one group.
-fn prefix(number: Option<&str>, digits: u8) -> String {
+pub fn prefix(number: Option<&str>, digits: u8) -> String {
     let Some(number) = number else { return NONE.to_owned() };
     let mut plain: String = number.chars().filter(|c| !matches!(c, ' ' | '-' | '.' | '(' | ')')).collect();
     if let Some(rest) = plain.strip_prefix("00") {
@@ -155,7 +160,7 @@ fn prefix(number: Option<&str>, digits: u8) -> String {
 }
 
 /// A name that is not too long.
-fn cut(name: &str) -> &str {
+pub fn cut(name: &str) -> &str {
     let mut end = name.len().min(LONGEST);
     while !name.is_char_boundary(end) {
         end -= 1;

@@ -51,7 +51,7 @@ pub mod sketch;
 pub mod table;
 pub mod trunks;
 
-pub use cell::{Cell, Measure};
+pub use cell::{CallFacts, CallTimes, Cell, Measure};
 pub use figure::{FIGURES, Figure, FigureUnit, View};
 pub use fold::{Fold, PairTime};
 pub use key::{Dimension, Key};

@@ -41,6 +41,19 @@ impl Zone {
         format!("{} {:02}:{:02}{seconds}", time.date(), time.hour(), time.minute())
     }
 
+    /// What a clock of the zone shows: the day of the week, 0 for Monday, and minutes since midnight.
+    pub fn clock(&self, time: Nanos) -> (usize, u16) {
+        let time = self.at(time);
+        let day = usize::from(time.weekday().to_monday_zero_offset().unsigned_abs());
+        (day, u16::from(time.hour().unsigned_abs()) * 60 + u16::from(time.minute().unsigned_abs()))
+    }
+
+    /// The same time of the clock seven days before.
+    pub fn week_before(&self, time: Nanos) -> Nanos {
+        let before = self.at(time).checked_sub(7.days());
+        before.map_or(time - Nanos(7 * 1440 * MINUTE), |before| nanos(&before))
+    }
+
     fn at(&self, time: Nanos) -> Zoned {
         let timestamp = Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or(Timestamp::UNIX_EPOCH);
         timestamp.to_zoned(self.0.clone())
@@ -131,6 +144,16 @@ mod tests {
             assert_eq!(Nanos(at(time).0 - hour.0), Nanos(30 * MINUTE));
         }
         assert_eq!(Per::Minute.start(at("2026-11-21T12:10:05Z"), &kolkata), at("2026-11-21T12:10:00Z"));
+    }
+
+    /// Berlin is at UTC+2 in summer and UTC+1 in winter; 1 November 2026 is a Sunday.
+    #[test]
+    fn the_clock_and_a_week_before() {
+        let berlin = Zone::named("Europe/Berlin").unwrap();
+        assert_eq!(berlin.clock(at("2026-11-01T22:59:59Z")), (6, 1439));
+        assert_eq!(berlin.clock(at("2026-11-01T23:00:00Z")), (0, 0));
+        assert_eq!(berlin.week_before(at("2026-10-28T09:00:00Z")), at("2026-10-21T08:00:00Z"));
+        assert_eq!(Zone::UTC.week_before(at("2026-10-28T09:00:00Z")), at("2026-10-21T09:00:00Z"));
     }
 
     #[test]

@@ -55,6 +55,20 @@ impl Sketch {
         }
     }
 
+    /// Takes back what [`merge`](Self::merge) added of another.
+    pub fn subtract(&mut self, other: &Self) {
+        self.zeros = self.zeros.saturating_sub(other.zeros);
+        self.sum = self.sum.saturating_sub(other.sum);
+        let mut gone = other.buckets.iter().peekable();
+        self.buckets.retain_mut(|(bucket, count)| {
+            while gone.next_if(|(other, _)| other < bucket).is_some() {}
+            if let Some((_, less)) = gone.next_if(|(other, _)| other == bucket) {
+                *count = count.saturating_sub(*less);
+            }
+            *count > 0
+        });
+    }
+
     /// How many values it has.
     pub fn count(&self) -> u64 {
         self.buckets.iter().fold(self.zeros, |sum, (_, count)| sum.saturating_add(*count))
@@ -175,6 +189,14 @@ mod tests {
             let left = merged(merged(a.clone(), &b), &c);
             prop_assert_eq!(&left, &merged(a.clone(), &merged(b.clone(), &c)));
             prop_assert_eq!(left, merged(c, &merged(b, &a)));
+        }
+
+        #[test]
+        fn subtracting_takes_back_what_merging_added(a in values(), b in values()) {
+            let (a, b) = (of(&a), of(&b));
+            let mut sum = merged(a.clone(), &b);
+            sum.subtract(&b);
+            prop_assert_eq!(sum, a);
         }
 
         #[test]
