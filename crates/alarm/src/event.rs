@@ -11,12 +11,7 @@ pub enum Event {
     /// The first message of a call was seen.
     Began(Box<CallBegan>),
     /// A call was answered.
-    Answered {
-        /// [`CallBegan::number`].
-        number: u64,
-        /// When.
-        time: Nanos,
-    },
+    Answered(Box<CallAnswered>),
     /// A call was released, or failed.
     Ended(Box<CallEnded>),
     /// Ten seconds of a stream are over, or its last part.
@@ -84,6 +79,31 @@ impl CallBegan {
             trunk_to: trunk(&call.trunk_to, call.dst.ip),
             device: text(&call.user_agent_caller),
         }
+    }
+}
+
+/// A call was answered: what is known of its set-up by then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallAnswered {
+    /// [`CallBegan::number`].
+    pub number: u64,
+    /// When: its first 2xx.
+    pub time: Nanos,
+    /// First INVITE.
+    pub invite: Option<Nanos>,
+    /// First 100.
+    pub trying: Option<Nanos>,
+    /// First 18x.
+    pub ringing: Option<Nanos>,
+    /// Post-dial delay in milliseconds.
+    pub pdd_ms: Option<f64>,
+}
+
+impl CallAnswered {
+    /// Of the record of a call, in progress or over; None where it was not answered.
+    pub fn new(number: u64, call: &Call) -> Option<Self> {
+        let Call { invite, trying, ringing, pdd_ms, .. } = *call;
+        Some(Self { number, time: call.answer?, invite, trying, ringing, pdd_ms })
     }
 }
 
@@ -190,7 +210,8 @@ impl Event {
     pub fn time(&self) -> Nanos {
         match self {
             Self::Began(call) => call.time,
-            Self::Answered { time, .. } | Self::Health { time, .. } => *time,
+            Self::Answered(call) => call.time,
+            Self::Health { time, .. } => *time,
             Self::Ended(call) => call.time,
             Self::Interval(interval) => interval.time,
             Self::Registration(registration) => registration.time,
@@ -200,7 +221,7 @@ impl Event {
     /// What a stored call was, event by event: not in order of time.
     pub fn of_record(number: u64, call: &Call, streams: &[Stream]) -> Vec<Self> {
         let mut events = vec![Self::Began(Box::new(CallBegan::new(number, call)))];
-        events.extend(call.answer.map(|time| Self::Answered { number, time }));
+        events.extend(CallAnswered::new(number, call).map(|answered| Self::Answered(Box::new(answered))));
         for stream in streams {
             let intervals = stream
                 .intervals
