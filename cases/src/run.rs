@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ringtap_capture::{Capture, Error};
 use ringtap_engine::{Config, Counters, DeferredCall, Engine, RoundRobin, Sink, StreamEnd};
-use ringtap_model::{Call, Frame, Message, Registration, Stream};
+use ringtap_model::{Call, Frame, Message, Registration, Stream, Transaction};
 use serde_json::Value;
 
 /// All records of a run, in the engine's order.
@@ -18,6 +18,8 @@ pub struct Records {
     pub registrations: Vec<Registration>,
     /// MESSAGE transactions.
     pub messages: Vec<Message>,
+    /// Other transactions outside of calls, of methods that the configuration names.
+    pub transactions: Vec<Transaction>,
     /// The engine's counters.
     pub counters: Counters,
     lines: Vec<Value>,
@@ -55,6 +57,11 @@ impl Sink for Records {
     fn message(&mut self, message: Message) {
         self.line(&message);
         self.messages.push(message);
+    }
+
+    fn transaction(&mut self, transaction: Transaction) {
+        self.line(&transaction);
+        self.transactions.push(transaction);
     }
 }
 
@@ -110,6 +117,9 @@ impl Sink for Later {
     }
     fn message(&mut self, message: Message) {
         self.found.message(message);
+    }
+    fn transaction(&mut self, transaction: Transaction) {
+        self.found.transaction(transaction);
     }
 }
 

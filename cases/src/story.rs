@@ -90,6 +90,13 @@ impl Story {
         self
     }
 
+    /// Expects exactly these records of other transactions outside of calls in order of time.
+    #[must_use]
+    pub fn transactions<const N: usize>(mut self, transactions: [Value; N]) -> Self {
+        self.want.transactions = transactions.into();
+        self
+    }
+
     /// Expects exactly these MESSAGE records in order of time.
     #[must_use]
     pub fn messages<const N: usize>(mut self, messages: [Value; N]) -> Self {

@@ -14,6 +14,7 @@ use ringtap_cases::run::{self, Records};
 use ringtap_cases::story::{Story, cases};
 use ringtap_engine::Config;
 use ringtap_model::Nanos;
+use ringtap_wire::sip::Method;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,6 +43,7 @@ struct Settings {
     provisional_limit_s: Option<u64>,
     seed: Option<u64>,
     measure_sound: Option<bool>,
+    transactions: Vec<String>,
 }
 
 impl Settings {
@@ -65,6 +67,7 @@ impl Settings {
             provisional_limit: span(settings.provisional_limit_s, base.provisional_limit),
             seed: settings.seed.unwrap_or(base.seed),
             measure_sound: settings.measure_sound.unwrap_or(base.measure_sound),
+            transactions: settings.transactions.iter().map(|name| Method::parse(name.as_bytes())).collect(),
             ..base
         })
     }
@@ -308,6 +311,10 @@ fn invariants(record: &Value, all: &[Value], faults: &mut Vec<String>) {
         Some("call") => call_invariants(record, all, &mut hold),
         Some("stream") => stream_invariants(record, all, &mut hold),
         Some("registration" | "message") => {}
+        Some("transaction") => {
+            let has_answer = record["code"] != 0;
+            hold(record["delay_ms"].is_f64() == has_answer, "an answer took as long as it took");
+        }
         _ => hold(false, "a type that is not known"),
     }
 }

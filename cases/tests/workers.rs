@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use ringtap_capture::Capture;
 use ringtap_cases::run::{self, Records};
 use ringtap_cases::shared;
+use ringtap_engine::config::TRANSACTIONS;
 use ringtap_engine::{Config, Engine, team};
 use ringtap_model::{Call, Frame, Id, LinkType, Nanos};
 use ringtap_traffic::{Mix, Scenario, Share, Traffic, Transport};
@@ -62,6 +63,7 @@ fn check(path: &Path, config: &Config) -> Vec<String> {
 }
 
 fn check_all(paths: &[PathBuf]) {
+    let usual = Config { transactions: TRANSACTIONS.to_vec(), ..Config::default() };
     // Limits so short that calls and streams end all the time, while others go on.
     let hasty = Config {
         invite_limit: Nanos::from_secs(3),
@@ -70,12 +72,10 @@ fn check_all(paths: &[PathBuf]) {
         challenge_limit: Nanos::from_secs(1),
         stream_idle: Nanos::from_secs(1),
         provisional_limit: Nanos::from_millis(600),
-        ..Config::default()
+        ..usual.clone()
     };
-    let faults: Vec<String> = paths
-        .iter()
-        .flat_map(|path| [check(path, &Config::default()), check(path, &hasty)].concat())
-        .collect();
+    let faults: Vec<String> =
+        paths.iter().flat_map(|path| [check(path, &usual), check(path, &hasty)].concat()).collect();
     assert!(
         faults.is_empty(),
         "{} differences in {} captures:\n{}",

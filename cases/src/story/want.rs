@@ -16,6 +16,7 @@ pub struct Want {
     pub(super) streams: Vec<Value>,
     pub(super) registrations: Vec<Value>,
     pub(super) messages: Vec<Value>,
+    pub(super) transactions: Vec<Value>,
     pub(super) counters: Vec<(&'static str, u64)>,
 }
 
@@ -28,6 +29,8 @@ impl Want {
         let registrations = in_order(&records.registrations, "first_us");
         compare("registration", &self.registrations, registrations, &mut found);
         compare("message", &self.messages, in_order(&records.messages, "time_us"), &mut found);
+        let transactions = in_order(&records.transactions, "time_us");
+        compare("transaction", &self.transactions, transactions, &mut found);
         let mut counters = records.counters.kinds();
         counters.extend(records.counters.drops());
         for &(name, value) in &self.counters {

@@ -184,6 +184,7 @@ fn of_workers(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
         ),
         by_reason(now, workers),
         by_protocol(now, workers),
+        by_transaction(now, workers),
     ];
     families.extend(of_capture(now, workers));
     families.extend([
@@ -244,6 +245,19 @@ fn by_reason(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
     let help = "Data that the engine dropped or found damaged, by reason.";
     let rows = |report: &WorkerReport| labelled(report.counters.drops());
     by_labels(("ringtap_engine_drops", help, MetricKind::Counter), &["reason"], now, workers, &rows)
+}
+
+fn by_transaction(now: &Snapshot, workers: &[WorkerInfo]) -> Family {
+    let help = "SIP transactions outside of calls that ended, by method and final code; `none` without an \
+                answer. One that was challenged and tried again counts once.";
+    let rows = |report: &WorkerReport| {
+        // Of what never happened, one series of each method tells that it is counted.
+        let rows =
+            report.counters.transactions.rows().filter(|(_, code, count)| *count > 0 || *code == "200");
+        rows.map(|(method, code, count)| (vec![method, code], count)).collect()
+    };
+    let metric = ("ringtap_sip_transactions", help, MetricKind::Counter);
+    by_labels(metric, &["method", "code"], now, workers, &rows)
 }
 
 fn by_protocol(now: &Snapshot, workers: &[WorkerInfo]) -> Family {

@@ -177,8 +177,8 @@ fn remedy(place: &str) -> &'static str {
             max_registrations or memory in [engine]"
         }
         "messages_evicted" => {
-            "MESSAGE transactions are recorded early: somebody floods with MESSAGE, or raise max_messages or \
-            memory in [engine]"
+            "SIP transactions outside of calls are given up early: somebody floods with MESSAGE, OPTIONS or \
+            the like, or raise max_messages or memory in [engine]"
         }
         "connections_evicted" => {
             "TCP connections give way to newer ones: somebody opens many or leaves messages unfinished, or \

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Tap};
 use ringtap_engine::{CallNumber, CallPhase, ContinuedCall, ContinuedMedia, Engine, Sink, StreamEnd, team};
-use ringtap_model::{Call, CallState, Frame, Id, Message, Nanos, Registration};
+use ringtap_model::{Call, CallState, Frame, Id, Message, Nanos, Registration, Transaction};
 use ringtap_recorder::noted_decision::NotedDecision;
 use ringtap_recorder::recorder::{Recorder, RecordingSink};
 use ringtap_store::{CallNote, RecordSender};
@@ -97,6 +97,10 @@ impl Sink for StoreSink {
 
     fn message(&mut self, message: Message) {
         self.sender.message(message);
+    }
+
+    fn transaction(&mut self, transaction: Transaction) {
+        self.sender.transaction(transaction);
     }
 
     fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {

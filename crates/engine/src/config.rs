@@ -2,6 +2,7 @@
 
 use ringtap_model::Nanos;
 use ringtap_quality::Receivers;
+use ringtap_wire::sip::Method;
 
 /// Ceilings, limits and choices. Every table of the engine has its ceiling here.
 #[derive(Clone, Debug)]
@@ -12,7 +13,7 @@ pub struct Config {
     pub max_streams: usize,
     /// Registrations followed at once.
     pub max_registrations: usize,
-    /// MESSAGE transactions followed at once.
+    /// MESSAGE, SUBSCRIBE, NOTIFY, OPTIONS and PUBLISH transactions outside of calls followed at once.
     pub max_messages: usize,
     /// IP datagrams being put together at once.
     pub max_fragmented: usize,
@@ -45,6 +46,10 @@ pub struct Config {
     pub seed: u64,
     /// Measure silence and clipping of G.711 (reads the payload).
     pub measure_sound: bool,
+    /// Methods of which transactions outside of calls become records: SUBSCRIBE, NOTIFY, OPTIONS and PUBLISH
+    /// do where they are named here, MESSAGE always, REGISTER in registrations. All are counted:
+    /// [`Counters::transactions`](crate::Counters::transactions).
+    pub transactions: Vec<Method>,
     /// Which receivers conceal loss where the codec leaves it to them.
     pub receivers: Receivers,
     /// For live captures, where packets do not wait. Every page of the tables of streams is touched at the
@@ -53,6 +58,9 @@ pub struct Config {
     /// later; a late packet of a call may then be counted in it. Without effect on timers in lockstep.
     pub live: bool,
 }
+
+/// Methods that [`Config::transactions`] may name.
+pub const TRANSACTIONS: [Method; 4] = [Method::Subscribe, Method::Notify, Method::Options, Method::Publish];
 
 impl Config {
     /// How many timers run at once: one for each object that has one.
@@ -91,6 +99,7 @@ impl Default for Config {
             provisional_limit: Nanos::from_secs(10),
             seed: 0x7269_6e67_7461_7000,
             measure_sound: true,
+            transactions: Vec::new(),
             receivers: Receivers::default(),
             live: false,
         }

@@ -4,6 +4,8 @@
 use ringtap_wire::frame::DecodeError;
 use ringtap_wire::unfollowed::Unfollowed;
 
+use crate::transaction_counts::TransactionCounts;
+
 /// Counts since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -63,9 +65,12 @@ pub struct Counters {
     pub registrations_refused: u64,
     /// Registrations without an answer that gave their place in the table to newer ones.
     pub registrations_evicted: u64,
-    /// MESSAGE transactions refused at a ceiling.
+    /// Transactions outside of calls that have ended, by method and final code.
+    pub transactions: TransactionCounts,
+    /// Transactions outside of calls refused at a ceiling.
     pub messages_refused: u64,
-    /// MESSAGE transactions that were recorded early, to give their place in the table to newer ones.
+    /// Transactions outside of calls that were given up without a final answer, to give their place in the
+    /// table to newer ones.
     pub messages_evicted: u64,
     /// Streams whose RTCP was refused at a ceiling.
     pub rtcp_refused: u64,
@@ -104,7 +109,8 @@ pub struct Counters {
 impl std::ops::AddAssign<&Self> for Counters {
     /// Workers' counts together.
     fn add_assign(&mut self, other: &Self) {
-        let Self { skipped, unfollowed, .. } = other;
+        let Self { skipped, unfollowed, transactions, .. } = other;
+        self.transactions += transactions;
         self.skipped.iter_mut().zip(skipped).for_each(|(sum, count)| *sum += count);
         self.unfollowed.iter_mut().zip(unfollowed).for_each(|(sum, count)| *sum += count);
         macro_rules! add {

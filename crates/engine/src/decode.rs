@@ -279,11 +279,48 @@ impl<X: Tracker> Engine<X> {
             return;
         };
         self.order.index += 1;
-        let call_id = owning_call_id(message, call_id);
-        let hash = self.hasher.of(call_id);
-        if !self.forward_sip(hash, bytes, hop, frames) {
-            self.handle_sip(message, (call_id, hash), hop, frames, sink);
+        let owning = owning_call_id(message, call_id);
+        let hash = self.hasher.of(owning);
+        if !self.forward_sip(hash, false, bytes, hop, frames) {
+            self.handle_sip(message, (owning, hash), hop, frames, sink);
         }
+        if owning != call_id {
+            self.report_transaction(bytes, message, call_id, hop, frames, sink);
+        }
+    }
+
+    /// A quality report under its own Call-ID: its answer comes to the worker that owns that.
+    #[cold]
+    fn report_transaction<S: Sink>(
+        &mut self,
+        bytes: &[u8],
+        message: &Message<'_>,
+        call_id: &[u8],
+        hop: &Hop,
+        frames: &[u64],
+        sink: &mut S,
+    ) {
+        self.order.index += 1;
+        let hash = self.hasher.of(call_id);
+        if !self.forward_sip(hash, true, bytes, hop, frames) {
+            self.handle_transaction(message, (call_id, hash), hop, frames, sink);
+        }
+    }
+
+    /// Handles a SIP message whose own Call-ID this worker owns, as a transaction outside of calls alone.
+    #[cold]
+    pub(crate) fn handle_transaction<S: Sink>(
+        &mut self,
+        message: &Message<'_>,
+        (call_id, hash): (&[u8], u64),
+        hop: &Hop,
+        frames: &[u64],
+        sink: &mut S,
+    ) {
+        let (cseq, method) = (message.cseq(), message.method());
+        let sip = SipMessage { message, call_id, cseq, method, hop, frames, hash };
+        let mut cx = context!(self, TimerOwner::Transactions, &mut *sink);
+        self.trackers.transactions.sip(&sip, &mut cx);
     }
 
     /// Calls give way to one that an INVITE may begin.

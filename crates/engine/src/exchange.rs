@@ -73,11 +73,19 @@ impl<X: Tracker> Engine<X> {
     }
 
     /// Forwards a SIP message to the worker that owns its Call-ID; false when this one does and it can be
-    /// handled now.
-    pub(crate) fn forward_sip(&mut self, hash: u64, bytes: &[u8], hop: &Hop, frames: &[u64]) -> bool {
+    /// handled now. `is_own`: a quality report goes to the owner of its own Call-ID, not of the call's.
+    pub(crate) fn forward_sip(
+        &mut self,
+        hash: u64,
+        is_own: bool,
+        bytes: &[u8],
+        hop: &Hop,
+        frames: &[u64],
+    ) -> bool {
         let Some(member) = &mut self.member else { return false };
         let order = self.order;
-        let message = || ForwardedSip { order, hop: *hop, bytes: bytes.into(), frames: frames.into() };
+        let message =
+            || ForwardedSip { order, is_own, hop: *hop, bytes: bytes.into(), frames: frames.into() };
         member.forward_sip(hash, message)
     }
 
@@ -158,14 +166,18 @@ impl<X: Tracker> Engine<X> {
 
     /// A SIP message that another worker forwarded, or one kept for its stage.
     fn handle_forwarded<S: Sink>(&mut self, forwarded: &ForwardedSip, sink: &mut S) {
-        let ForwardedSip { order, hop, bytes, frames } = forwarded;
+        let ForwardedSip { order, is_own, hop, bytes, frames } = forwarded;
         self.order = *order;
         if let Ok(message) = Message::parse(bytes)
             && let Some(call_id) = message.call_id()
         {
-            let call_id = owning_call_id(&message, call_id);
+            let call_id = if *is_own { call_id } else { owning_call_id(&message, call_id) };
             let hash = self.hasher.of(call_id);
-            self.handle_sip(&message, (call_id, hash), hop, frames, sink);
+            if *is_own {
+                self.handle_transaction(&message, (call_id, hash), hop, frames, sink);
+            } else {
+                self.handle_sip(&message, (call_id, hash), hop, frames, sink);
+            }
         }
     }
 

@@ -32,7 +32,8 @@
 //! | `expiry` | timers that are due: all at once, or a few between packets |
 //! | `decode`, `input` | frames to datagrams and messages: reassembly, classification |
 //! | `tracker`, `context` | the interface of trackers: what they want, what they are lent |
-//! | `trackers` | calls, registrations, messages, streams, RTCP |
+//! | `trackers` | calls, registrations, transactions outside of calls, streams, RTCP |
+//! | `transaction_counts` | those transactions by method and final code |
 //! | `media` | the stream table: numbering, jitter, binding to calls, records |
 //! | `delivery`, `deferred` | records of calls and streams that have ended, made here or by another thread |
 //! | `continued`, `restart` | calls that go on over a restart of the program |
@@ -72,6 +73,7 @@ mod testing;
 mod text;
 mod tracker;
 mod trackers;
+mod transaction_counts;
 mod update;
 
 pub use config::Config;
@@ -86,4 +88,5 @@ pub use round_robin::RoundRobin;
 pub use sink::{CallPhase, IntervalSeen, RegistrationAttempt, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
 pub use table::slots::{Slots, Ticket};
 pub use tracker::{Sharing, Tracker, Wants};
+pub use transaction_counts::TransactionCounts;
 pub use update::{CallNumber, RecordedPackets};

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transport};
+use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transaction, Transport};
 use ringtap_wire::sip;
 
 use crate::deferred::DeferredCall;
@@ -163,6 +163,9 @@ pub trait Sink {
     fn registration(&mut self, registration: Registration);
     /// A MESSAGE transaction was answered or timed out.
     fn message(&mut self, message: Message);
+    /// A SUBSCRIBE, NOTIFY, OPTIONS or PUBLISH transaction outside of calls was answered or timed out, of a
+    /// method that [`Config::transactions`](crate::Config::transactions) names.
+    fn transaction(&mut self, _transaction: Transaction) {}
     /// Half a second of capture time is over, and the records of what ends by that follow.
     fn tick(&mut self) {}
     /// An event of an added tracker, by [`Context::emit`](crate::Context::emit): `downcast_ref` gives its

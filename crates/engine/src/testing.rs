@@ -1,7 +1,7 @@
 //! Literal input for unit tests: SIP messages and packets as text and numbers, and an engine that records
 //! what comes out.
 
-use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration, Stream};
+use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration, Stream, Transaction};
 
 use crate::config::Config;
 use crate::engine::Engine;
@@ -173,6 +173,7 @@ pub(crate) struct Records {
     pub(crate) streams: Vec<Stream>,
     pub(crate) registrations: Vec<Registration>,
     pub(crate) messages: Vec<Message>,
+    pub(crate) transactions: Vec<Transaction>,
 }
 
 impl Sink for Records {
@@ -192,6 +193,9 @@ impl Sink for Records {
     }
     fn message(&mut self, message: Message) {
         self.messages.push(message);
+    }
+    fn transaction(&mut self, transaction: Transaction) {
+        self.transactions.push(transaction);
     }
 }
 

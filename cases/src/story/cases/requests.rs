@@ -8,7 +8,7 @@ use crate::story::{Story, at_us, ms, secs};
 
 /// The cases of this file.
 pub(super) fn all() -> Vec<Story> {
-    vec![register_states(), register_unanswered(), message_records(), no_records()]
+    vec![register_states(), register_unanswered(), message_records(), transactions()]
 }
 
 /// A REGISTER of a user at the registrar.
@@ -101,13 +101,34 @@ pub(super) fn message_records() -> Story {
     ])
 }
 
-/// OPTIONS, SUBSCRIBE, NOTIFY and PUBLISH with their answers are counted as SIP and are no records.
-pub(super) fn no_records() -> Story {
+/// OPTIONS, SUBSCRIBE, NOTIFY and PUBLISH with their answers, one of which a proxy asked for credentials. Not
+/// all are asked for.
+fn transactions() -> Story {
     let mut wire = Wire::new();
     for (index, method) in ["OPTIONS", "SUBSCRIBE", "NOTIFY", "PUBLISH"].into_iter().enumerate() {
         let request = Dialog::new(&format!("{method}@example.com")).open(method, 1);
         wire.send(secs(index as u64), &request);
         wire.send(secs(index as u64) + ms(20), &request.answer(200, "OK", "callee"));
     }
-    Story::new("options-subscribe-publish", wire).counter("sip", 8)
+    let dialog = Dialog::new("asked@example.com");
+    let first = dialog.open("PUBLISH", 1);
+    wire.send(secs(10), &first);
+    wire.send(secs(10) + ms(5), &first.answer(407, "Proxy Authentication Required", "callee"));
+    let again = dialog.open("PUBLISH", 2).header("Proxy-Authorization", "Digest username=\"alice\"");
+    wire.send(secs(10) + ms(10), &again);
+    wire.send(secs(10) + ms(35), &again.answer(412, "Conditional Request Failed", "callee"));
+    let record = |method: &str, call_id: &str, code: u16, at: u64, delay_ms: f64| {
+        json!({ "method": method, "call_id": format!("{call_id}@example.com"), "code": code,
+            "time_us": at_us(at), "delay_ms": delay_ms, "src": "192.0.2.10:5060", "dst": "198.51.100.20:5060",
+            "from": "alice@example.com", "to": "bob@example.com" })
+    };
+    Story::new("options-subscribe-publish", wire)
+        .config("transactions = [\"OPTIONS\", \"SUBSCRIBE\", \"PUBLISH\"]\n")
+        .transactions([
+            record("OPTIONS", "OPTIONS", 200, 0, 20.0),
+            record("SUBSCRIBE", "SUBSCRIBE", 200, 1000, 20.0),
+            record("PUBLISH", "PUBLISH", 200, 3000, 20.0),
+            record("PUBLISH", "asked", 412, 10_000, 35.0),
+        ])
+        .counter("sip", 12)
 }

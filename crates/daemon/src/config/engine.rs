@@ -2,8 +2,12 @@
 
 use ringtap_capture::host;
 use ringtap_engine as engine;
+use ringtap_engine::config::TRANSACTIONS;
+use ringtap_wire::sip::Method;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 
-use super::key::{Bounds, DAY, KIB, MIB, SECOND, section};
+use super::key::{Bounds, DAY, KIB, MIB, SECOND, key_values, list, quoted, section};
 use super::quality::Quality;
 use super::values::{Size, Span};
 
@@ -12,6 +16,25 @@ const ENTRIES: Bounds = Bounds::between(1, 100_000_000);
 const MEMORY: Bounds =
     Bounds::between(4 * MIB, 1 << 50).example("4GiB").zero("0 is a quarter of the memory that it may use");
 const LIMIT: Bounds = Bounds::between(SECOND, 30 * DAY);
+
+/// A method of which transactions outside of calls are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RecordedMethod(Method);
+
+impl<'de> Deserialize<'de> for RecordedMethod {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        TRANSACTIONS.into_iter().find(|method| method.name() == name).map(Self).ok_or_else(|| {
+            let names = TRANSACTIONS.map(Method::name).join(", ");
+            D::Error::custom(format!("`{name}` is none of {names}"))
+        })
+    }
+}
+
+key_values! {
+    Vec<RecordedMethod>: "a list of methods, such as [\"SUBSCRIBE\", \"OPTIONS\"]",
+        |methods| list(methods, |method| quoted(method.0.name()));
+}
 
 section! {
     /// How many calls and streams are followed at once, and how long. Memory for them is allocated at the
@@ -27,9 +50,12 @@ section! {
         /// Registrations followed at once.
         #[bounds = ENTRIES]
         max_registrations: usize = engine::Config::default().max_registrations,
-        /// SIP MESSAGE transactions followed at once.
+        /// SIP transactions outside of calls followed at once: MESSAGE, SUBSCRIBE, NOTIFY, OPTIONS, PUBLISH.
         #[bounds = ENTRIES]
         max_messages: usize = engine::Config::default().max_messages,
+        /// Which transactions outside of calls are recorded: `SUBSCRIBE`, `NOTIFY`, `OPTIONS`, `PUBLISH`. All
+        /// are counted, and MESSAGEs and registrations are recorded in any case.
+        transactions: Vec<RecordedMethod> = Vec::new(),
         /// Fragmented IP datagrams reassembled at once.
         #[bounds = ENTRIES]
         max_fragmented: usize = engine::Config::default().max_fragmented,
@@ -86,6 +112,7 @@ impl Limits {
             max_streams: self.max_streams,
             max_registrations: self.max_registrations,
             max_messages: self.max_messages,
+            transactions: self.transactions.iter().map(|method| method.0).collect(),
             max_fragmented: self.max_fragmented,
             max_connections: self.max_connections,
             max_stream_bytes: usize::try_from(self.max_stream_bytes.0).unwrap_or(usize::MAX),

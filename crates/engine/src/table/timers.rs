@@ -10,7 +10,7 @@ pub(crate) enum TimerOwner {
     Connections,
     Calls,
     Registrations,
-    Messages,
+    Transactions,
     Streams,
     Rtcp,
     Added,
@@ -112,7 +112,7 @@ fn list_of(owner: TimerOwner) -> Option<usize> {
         TimerOwner::Connections => Some(0),
         TimerOwner::Calls => Some(1),
         TimerOwner::Registrations => Some(2),
-        TimerOwner::Messages => Some(3),
+        TimerOwner::Transactions => Some(3),
         TimerOwner::Streams => Some(4),
         TimerOwner::Rtcp | TimerOwner::Added => None,
     }

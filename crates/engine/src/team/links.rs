@@ -28,6 +28,8 @@ const MAX_WAITING_INPUT: usize = 1 << 12;
 /// A SIP message on its way to the worker that owns its Call-ID.
 pub(crate) struct ForwardedSip {
     pub(crate) order: InputOrder,
+    /// A quality report, to the owner of its own Call-ID.
+    pub(crate) is_own: bool,
     pub(crate) hop: Hop,
     pub(crate) bytes: Box<[u8]>,
     pub(crate) frames: Box<[u64]>,
@@ -283,7 +285,13 @@ mod tests {
         let transport = ringtap_model::Transport::Udp;
         let hop = Hop { time: Nanos::ZERO, src: end, dst: end, transport, ip_id: 0 };
         let (bytes, frames) = (Box::default(), Box::default());
-        WorkerMessage::Sip(Box::new(ForwardedSip { order: InputOrder::default(), hop, bytes, frames }))
+        WorkerMessage::Sip(Box::new(ForwardedSip {
+            order: InputOrder::default(),
+            is_own: false,
+            hop,
+            bytes,
+            frames,
+        }))
     }
 
     #[test]

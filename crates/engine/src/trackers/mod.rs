@@ -5,10 +5,10 @@
 
 mod callid;
 pub(crate) mod calls;
-mod messages;
 mod registrations;
 mod rtcp;
 mod streams;
+mod transactions;
 
 use ringtap_model::Nanos;
 
@@ -22,10 +22,10 @@ use crate::table::hash::Hasher;
 use crate::table::timers::{PrefetchStage, Timer, TimerOwner};
 use crate::tracker::{EngineTracker, Sharing, Tracker};
 use calls::CallTracker;
-use messages::Messages;
 use registrations::Registrations;
 use rtcp::RtcpTracker;
 use streams::StreamTracker;
+use transactions::Transactions;
 
 /// Makes the list of trackers and the calls of each. Datagrams go to the first that wants them; SIP messages
 /// to all that want SIP, in this order.
@@ -136,8 +136,9 @@ macro_rules! trackers {
 trackers! {
     streams: StreamTracker as Streams,
     registrations: Registrations as Registrations,
-    messages: Messages as Messages,
     calls: CallTracker as Calls,
+    // After the calls, which say what is theirs.
+    transactions: Transactions as Transactions,
     rtcp: RtcpTracker as Rtcp,
 }
 
@@ -148,8 +149,8 @@ impl<X: Tracker> Trackers<X> {
         Self {
             streams: StreamTracker::new(config),
             registrations: Registrations::new(config.max_registrations, shares.registrations, hasher.clone()),
-            messages: Messages::new(config.max_messages, shares.messages, hasher.clone()),
             calls: CallTracker::new(workers, config, hasher),
+            transactions: Transactions::new(config, shares.messages, hasher.clone()),
             rtcp: RtcpTracker::new(config.max_streams, hasher.clone()),
             added,
         }

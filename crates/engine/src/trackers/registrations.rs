@@ -79,16 +79,14 @@ impl Tracker for Registrations {
         {
             entry.state = RegistrationState::Expired;
         }
-        let now = cx.now();
-        self.deliver(slot, now, cx.sink);
+        self.deliver(slot, cx);
     }
 
     /// Every record that is left, in order of its first REGISTER.
     fn close<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
         let mut slots = self.entries.indices();
         slots.sort_by_key(|slot| (self.entries[*slot].first, *slot));
-        let now = cx.now();
-        slots.into_iter().for_each(|slot| self.deliver(slot, now, cx.sink));
+        slots.into_iter().for_each(|slot| self.deliver(slot, cx));
     }
 }
 
@@ -145,7 +143,7 @@ impl Registrations {
             }
         };
         if let Some(ended) = ended {
-            entry.tell(ended, time, cx.sink);
+            entry.tell(ended, time, cx);
         }
         self.update(slot);
     }
@@ -207,19 +205,18 @@ impl Registrations {
     fn make_room<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
         if let Some(slot) = self.order.oldest(WAITING) {
             cx.counters.registrations_evicted += 1;
-            let now = cx.now();
-            self.deliver(slot, now, cx.sink);
+            self.deliver(slot, cx);
         }
     }
 
     /// Makes the record of a registration that has ended.
-    fn deliver<S: Sink>(&mut self, slot: u32, now: Nanos, sink: &mut S) {
+    fn deliver<S: Sink>(&mut self, slot: u32, cx: &mut Context<'_, S>) {
         let entry = &self.entries[slot];
         if let Some(unanswered) = entry.attempts.unanswered() {
-            entry.tell(unanswered, now, sink);
+            entry.tell(unanswered, cx.now(), cx);
         }
         if let Some(record) = self.remove(slot) {
-            sink.registration(record);
+            cx.sink.registration(record);
         }
     }
 
@@ -290,8 +287,13 @@ impl Entry {
         own.or_else(|| message.expires())
     }
 
-    fn tell<S: Sink>(&self, ended: EndedAttempt, time: Nanos, sink: &mut S) {
-        sink.registration_attempt(&RegistrationAttempt {
+    fn tell<S: Sink>(&self, ended: EndedAttempt, time: Nanos, cx: &mut Context<'_, S>) {
+        cx.counters.transactions.add(Method::Register, ended.code);
+        // One that is sent elsewhere neither fails nor succeeds.
+        if (300..400).contains(&ended.code) {
+            return;
+        }
+        cx.sink.registration_attempt(&RegistrationAttempt {
             time,
             aor: &self.aor,
             src: self.src,
@@ -469,8 +471,20 @@ mod tests {
         tap.callee(1020, answer("200 OK", 3, &[]));
         tap.caller(2000, register(4, &[CONTACT]));
         tap.callee(2020, answer("403 Forbidden", 4, &[]));
-        let record = tap.close().registrations.remove(0);
-        assert_eq!((record.requests, record.attempts, record.failed), (5, Some(3), Some(1)));
+        tap.caller(3000, register(5, &[CONTACT]));
+        tap.callee(3020, answer("401 Unauthorized", 5, &[]));
+        tap.caller(60_000, register(6, &[CONTACT]));
+        tap.callee(60_100, answer("302 Moved Temporarily", 6, &[]));
+        tap.caller(61_000, register(7, &[CONTACT]));
+        tap.wait_until(200_000);
+        let counts = &tap.engine.counters().transactions;
+        let counted: Vec<_> = counts.rows().filter(|(.., count)| *count > 0).collect();
+        let expected = [("none", 1), ("200", 2), ("3xx", 1), ("401", 1), ("403", 1)];
+        assert_eq!(counted, expected.map(|(code, count)| ("REGISTER", code, count)));
+        let records = tap.close().registrations;
+        assert_eq!(records.iter().filter_map(|record| record.attempts).collect::<Vec<_>>(), [4, 2]);
+        let record = &records[0];
+        assert_eq!((record.requests, record.attempts, record.failed), (6, Some(4), Some(2)));
         assert_eq!((record.rrd_ms_mean, record.rrd_ms_max), (Some(30.0), Some(40.0)));
     }
 

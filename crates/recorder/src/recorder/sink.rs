@@ -4,7 +4,7 @@ use ringtap_engine::{
     CallNumber, CallPhase, IntervalSeen, RecordedPackets, RegistrationAttempt, RtcpSeen, RtpSeen, Sink,
     SipSeen, StreamEnd,
 };
-use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transport};
+use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transaction, Transport};
 use ringtap_spool::rules::RecordingScope;
 use ringtap_wire::frame::udp_datagram;
 use ringtap_wire::sip;
@@ -85,6 +85,10 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
 
     fn message(&mut self, message: Message) {
         self.next_sink.message(message);
+    }
+
+    fn transaction(&mut self, transaction: Transaction) {
+        self.next_sink.transaction(transaction);
     }
 
     fn interval(&mut self, interval: &IntervalSeen<'_>) {

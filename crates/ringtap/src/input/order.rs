@@ -2,7 +2,7 @@
 
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_export::find::Listener;
-use ringtap_model::{Call, Id, Message, Registration};
+use ringtap_model::{Call, Id, Message, Registration, Transaction};
 
 /// A record of a worker.
 pub(super) enum Record {
@@ -10,6 +10,7 @@ pub(super) enum Record {
     Stream(Box<StreamEnd>),
     Registration(Box<Registration>),
     Message(Box<Message>),
+    Transaction(Box<Transaction>),
 }
 
 /// Collects records.
@@ -29,6 +30,9 @@ impl Sink for Found {
     fn message(&mut self, message: Message) {
         self.0.push(Record::Message(Box::new(message)));
     }
+    fn transaction(&mut self, transaction: Transaction) {
+        self.0.push(Record::Transaction(Box::new(transaction)));
+    }
 }
 
 impl Record {
@@ -40,6 +44,7 @@ impl Record {
             Self::Stream(stream) => (1, stream.serial, stream.record.id),
             Self::Registration(registration) => (2, registration.first.0, registration.id),
             Self::Message(message) => (3, message.time.0, message.id),
+            Self::Transaction(transaction) => (4, transaction.time.0, transaction.id),
         }
     }
 
@@ -54,6 +59,7 @@ impl Record {
             Self::Stream(stream) => sink.stream(*stream),
             Self::Registration(registration) => sink.registration(*registration),
             Self::Message(message) => sink.message(*message),
+            Self::Transaction(transaction) => sink.transaction(*transaction),
         }
     }
 }
@@ -89,6 +95,9 @@ impl<S: Sink> Sink for InOrder<'_, S> {
     }
     fn message(&mut self, message: Message) {
         self.found.message(message);
+    }
+    fn transaction(&mut self, transaction: Transaction) {
+        self.found.transaction(transaction);
     }
     fn tick(&mut self) {
         self.flush();

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use ringtap_capture::Merge;
 use ringtap_engine::{Completer, Counters, DeferredCall, Engine, Sink, StreamEnd};
-use ringtap_model::{Call, Id, Message, Registration};
+use ringtap_model::{Call, Id, Message, Registration, Transaction};
 use ringtap_report::summary::TimeSpan;
 
 use super::chunk::{Chunk, Room};
@@ -103,6 +103,9 @@ impl Sink for Ticks {
     }
     fn message(&mut self, message: Message) {
         self.last.push(Found::Other(Record::Message(Box::new(message))));
+    }
+    fn transaction(&mut self, transaction: Transaction) {
+        self.last.push(Found::Other(Record::Transaction(Box::new(transaction))));
     }
     fn tick(&mut self) {
         if !self.last.is_empty() {

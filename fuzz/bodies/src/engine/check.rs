@@ -45,6 +45,10 @@ pub(super) fn records(records: &[Record], counters: &Counters) {
             Record::Message(record) => {
                 assert!(record.code == 0 || (200..700).contains(&record.code), "{record:?}");
             }
+            Record::Transaction(record) => {
+                assert!(record.code == 0 || (200..700).contains(&record.code), "{record:?}");
+                assert_eq!(record.code == 0, record.delay_ms.is_none(), "{record:?}");
+            }
         }
     }
     let elsewhere = counters.rtp_unconfirmed + counters.flows_refused;

@@ -6,8 +6,9 @@ mod messages;
 mod packets;
 mod script;
 
+use ringtap_engine::config::TRANSACTIONS;
 use ringtap_engine::{Config, Counters, Engine, RtpSeen, Sink, SipSeen, StreamEnd};
-use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration};
+use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration, Transaction};
 
 use crate::choices::Choices;
 use script::{Event, Script};
@@ -49,6 +50,7 @@ fn config(choice: u8) -> Config {
         max_connections: n,
         max_stream_bytes: if choice & 16 == 0 { 64 << 10 } else { 700 },
         measure_sound: choice & 32 == 0,
+        transactions: if choice & 32 == 0 { TRANSACTIONS.to_vec() } else { Vec::new() },
         memory: if choice & 64 == 0 { 1 << 30 } else { 200_000 },
         ..Config::default()
     }
@@ -61,6 +63,7 @@ enum Record {
     Stream(u64, Box<ringtap_model::Stream>),
     Registration(Registration),
     Message(Message),
+    Transaction(Transaction),
 }
 
 fn run<S: Sink>(
@@ -122,6 +125,10 @@ impl Sink for Alone {
 
     fn message(&mut self, message: Message) {
         self.0.push(Record::Message(message));
+    }
+
+    fn transaction(&mut self, transaction: Transaction) {
+        self.0.push(Record::Transaction(transaction));
     }
 }
 

@@ -123,7 +123,7 @@ impl Attempts {
             // One with wrong credentials is challenged again, and goes on.
             Outcome::Challenged if before == Outcome::Waiting && attempt.answers_challenge => None,
             Outcome::Succeeded { delay, .. } if !attempt.is_told => Some(delay),
-            Outcome::Failed if !attempt.is_told => None,
+            Outcome::Failed | Outcome::Redirected if !attempt.is_told => None,
             _ => return None,
         };
         attempt.is_told = true;
