@@ -35,6 +35,7 @@
 //! | `locks` | locks that keep a second daemon away |
 //! | `far_tier` | the bucket that older segments move to |
 //! | `kpis`, `trunk_outcomes` | rollups of KPIs; what became of the calls of each trunk |
+//! | `notices` | who is told of alarms |
 //! | `housekeeping` | the thread that deletes and moves segments |
 //! | `logger` | log lines on standard error |
 #![forbid(unsafe_code)]
@@ -57,6 +58,7 @@ mod locks;
 mod logger;
 mod main_loop;
 mod metrics;
+mod notices;
 mod outcomes;
 mod processes;
 mod recording;
@@ -89,7 +91,9 @@ use sd_notify::NotifyState;
 pub use crate::check::{CheckReport, check};
 use crate::clock_watch::ClockWatch;
 use crate::config::Span;
-pub use crate::config::{Config, ConfigError, ConfigFile, KpiConfig, Profile, default_file, default_records};
+pub use crate::config::{
+    AlarmConfig, Config, ConfigError, ConfigFile, KpiConfig, Profile, default_file, default_records,
+};
 use crate::far_tier::FarTier;
 use crate::joining::{JoinCounts, Joining};
 pub use crate::kpis::KpiRollups;

@@ -12,6 +12,7 @@ pub struct NotifyError {
 
 impl NotifyError {
     /// A fault that may pass.
+    #[cfg(any(test, feature = "network"))]
     pub(crate) fn later(problem: impl Into<String>) -> Self {
         Self { problem: one_line(&problem.into()), is_retryable: true }
     }

@@ -16,9 +16,11 @@ use std::path::Path;
 use nix::unistd::User;
 use ringtap_capture::live;
 use ringtap_model::LinkType;
+use ringtap_notify::Sender;
 use ringtap_spool::{MasterKey, Signer};
 
 use crate::config::{ConfigError, ConfigFile, KeyFiles};
+use crate::notices;
 use crate::system;
 use crate::tls::Guard;
 use paths::{Looked, NamedPath, Use};
@@ -114,6 +116,7 @@ impl Check<'_> {
             }
         }
         read += self.metrics();
+        read += self.targets();
         let credentials = Path::new(config.retention.credentials());
         if config.retention.far().is_some() && credentials.is_absolute() {
             read += 1;
@@ -123,6 +126,25 @@ impl Check<'_> {
         }
         let replayed = plural(config.capture.files.len(), "file to replay", "files to replay");
         replayed.chain(plural(read, "key file", "key files")).collect()
+    }
+
+    /// Who is told of alarms; how many files they need.
+    fn targets(&mut self) -> usize {
+        let targets = self.file.config.alarms().targets;
+        for (place, target) in targets.iter().enumerate() {
+            let secret = notices::secret_of(target);
+            let opened = secret.and_then(|secret| {
+                let sender = Sender::open(target, secret.as_deref().map(String::as_str), HOST);
+                sender.map_err(|error| error.to_string())
+            });
+            if let Err(problem) = opened {
+                // Most problems are those of a file.
+                let keys = ["ca", "header_file", "password_file"];
+                let key = keys.into_iter().find(|key| problem.contains(key)).unwrap_or("name");
+                self.problems.push(self.file.problem_of_entry("notify", place, key, problem));
+            }
+        }
+        targets.iter().filter(|target| target.secret_file().is_some()).count()
     }
 
     /// What guards the metrics; how many files that are.
@@ -192,3 +214,5 @@ fn plural(number: usize, one: &str, more: &str) -> impl Iterator<Item = String> 
 
 /// LINKTYPE_ETHERNET: most interfaces have it.
 const ETHERNET: LinkType = LinkType(1);
+/// A host that notices could come from: nobody is told anything here.
+const HOST: &str = "localhost";

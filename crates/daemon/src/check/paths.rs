@@ -5,6 +5,7 @@ use std::io::{Error, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use ringtap_notify::Target;
 use rustix::fs::Access;
 use rustix::io::Errno;
 
@@ -22,6 +23,8 @@ pub(super) enum Use {
     AtStart,
     /// Reads the file again on SIGHUP.
     Reload,
+    /// Reads the file as the user that it becomes.
+    Read,
 }
 
 /// A path of the configuration.
@@ -69,12 +72,16 @@ pub(super) fn named(file: &ConfigFile) -> Vec<NamedPath> {
     let of = |purpose| {
         move |(key, path): ((&'static str, &'static str), PathBuf)| NamedPath { key, path, purpose }
     };
+    let targets = config.alarms().targets;
+    let certificates =
+        targets.iter().filter_map(Target::ca_file).map(|path| (("[notify]", "ca"), path.to_owned()));
     directories
         .chain(inside)
         .map(of(Use::Directory))
         .chain(heads.map(|path| (("spool", "heads"), path.clone())).map(of(Use::Append)))
         .chain(secrets.map(of(Use::AtStart)))
         .chain(again.map(of(Use::Reload)))
+        .chain(certificates.map(of(Use::Read)))
         .collect()
 }
 
@@ -86,6 +93,7 @@ fn secret_key(config: &crate::config::Config, path: &Path) -> (&'static str, &'s
         path if spool.as_ref().is_some_and(|files| files.seal == path) => ("spool", "seal"),
         path if spool.is_some_and(|files| files.sign == path) => ("spool", "sign"),
         path if metrics.token.as_deref() == Some(path) => ("metrics", "token"),
+        path if config.notify_files().any(|secret| secret == path) => ("[notify]", "name"),
         path if metrics.tls.is_some_and(|(_, key)| key == path) => ("metrics", "certificate_key"),
         _ => ("retention", "tier_credentials"),
     }
@@ -98,7 +106,7 @@ impl NamedPath {
             Use::Directory => return directory(&self.path),
             Use::Append if self.path.exists() => may(&self.path, Access::WRITE_OK),
             Use::Append => return directory(self.path.parent().unwrap_or(Path::new("."))),
-            Use::AtStart | Use::Reload => may(&self.path, Access::READ_OK),
+            Use::AtStart | Use::Reload | Use::Read => may(&self.path, Access::READ_OK),
         };
         match found {
             Ok(()) => Looked::Usable,
@@ -157,6 +165,10 @@ impl NamedPath {
             _ if kind == ErrorKind::ReadOnlyFilesystem => format!(
                 "`{path}` is on a file system that is mounted read-only: name a path on another one, or \
                  mount it to be written to"
+            ),
+            Use::Read => format!(
+                "`{path}` cannot be read by the user `{name}` ({said}): run `chmod o+r {path}`, or name \
+                 another file"
             ),
             Use::Directory | Use::Append => format!(
                 "`{path}`: the user `{name}` may not use `{at_shown}` ({said}; {}): run `chown {name} \

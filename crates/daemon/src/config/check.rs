@@ -20,6 +20,7 @@ impl Config {
             self.capture.check_workers(self.workers()),
             self.check_directories(),
             self.kpi.check(),
+            self.alarms.check(),
             self.metrics.check(),
             self.spool.check(),
             self.retention.check(self.spool.directory()),

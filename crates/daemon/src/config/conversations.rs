@@ -52,13 +52,18 @@ section! {
 }
 
 impl Conversations {
-    /// As the joiner has them; None where no calls are joined.
-    pub(crate) fn settings(&self) -> Option<Settings> {
-        let plan = NumberPlan {
+    /// How numbers are written here.
+    pub(super) fn plan(&self) -> NumberPlan {
+        NumberPlan {
             country: self.country.clone(),
             trunk_prefix: self.trunk_prefix.clone(),
             international_prefix: self.international_prefix.clone(),
-        };
+        }
+    }
+
+    /// As the joiner has them; None where no calls are joined.
+    pub(crate) fn settings(&self) -> Option<Settings> {
+        let plan = self.plan();
         let window: Nanos = self.window.0;
         let reasons = self.reasons.iter().map(|reason| reason.0).collect();
         (self.remembered > 0).then_some(Settings { window, max_legs: self.remembered, reasons, plan })

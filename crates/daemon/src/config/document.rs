@@ -327,7 +327,7 @@ fn line(text: &str, at: Option<Range<usize>>) -> Option<usize> {
 }
 
 /// The known name that is most like `name`, if one is.
-fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+pub(super) fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
     let distance = |known: &&str| strsim::damerau_levenshtein(name, known);
     let near = names.iter().copied().min_by_key(distance)?;
     (distance(&near) <= 1 + near.len() / 4).then_some(near)

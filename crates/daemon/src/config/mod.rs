@@ -3,17 +3,23 @@
 //! Each section defines its keys in a file of its own, by [`key::section!`]. The default file, the manual's
 //! page, the errors, and what a reload compares and applies come from these definitions.
 
+mod alarm_config;
+mod alarm_names;
+mod alarm_rule;
+mod alarms;
 mod capture;
 mod check;
 mod conversations;
 mod document;
 mod engine;
 mod error;
+mod hours;
 mod identity;
 mod keep_rule;
 pub(crate) mod key;
 mod kpi;
 mod kpi_config;
+mod notify_target;
 mod page;
 mod process;
 mod profile;
@@ -32,6 +38,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+pub use alarm_config::AlarmConfig;
+use alarm_rule::AlarmRule;
+use alarms::Alarms;
 pub(crate) use capture::Capture;
 use conversations::Conversations;
 use document::Document;
@@ -42,6 +51,7 @@ pub(crate) use keep_rule::KeepRule;
 use key::{Key, Keys, Section};
 use kpi::Kpi;
 pub use kpi_config::KpiConfig;
+use notify_target::NotifyTarget;
 pub use page::default_file;
 #[cfg(test)]
 pub(crate) use page::held;
@@ -70,6 +80,10 @@ macro_rules! sections {
             pub(crate) keep: Vec<KeepRule>,
             /// Groups of addresses with a name.
             pub(crate) trunk: Vec<TrunkGroup>,
+            /// What raises an alarm.
+            pub(crate) alarm: Vec<AlarmRule>,
+            /// Who is told of alarms.
+            pub(crate) notify: Vec<NotifyTarget>,
         }
 
         impl Config {
@@ -77,7 +91,8 @@ macro_rules! sections {
             pub(crate) const SECTIONS: &[Section] = &[$($Section::SECTION),+];
 
             /// The lists of tables.
-            pub(crate) const LISTS: &[Section] = &[KeepRule::SECTION, TrunkGroup::SECTION];
+            pub(crate) const LISTS: &[Section] =
+                &[KeepRule::SECTION, TrunkGroup::SECTION, AlarmRule::SECTION, NotifyTarget::SECTION];
 
             /// Adopts the keys that a reload applies.
             pub(crate) fn adopt_live(&mut self, fresh: Self) {
@@ -89,8 +104,10 @@ macro_rules! sections {
             pub(crate) fn changed(&self, other: &Self) -> Vec<&'static Key> {
                 let rules = KeepRule::SECTION.keys.first().filter(|_| self.keep != other.keep);
                 let trunks = TrunkGroup::SECTION.keys.first().filter(|_| self.trunk != other.trunk);
+                let alarms = AlarmRule::SECTION.keys.first().filter(|_| self.alarm != other.alarm);
+                let targets = NotifyTarget::SECTION.keys.first().filter(|_| self.notify != other.notify);
                 let sections = std::iter::empty()$(.chain(self.$name.changed(&other.$name)))+;
-                sections.chain(rules).chain(trunks).collect()
+                sections.chain(rules).chain(trunks).chain(alarms).chain(targets).collect()
             }
 
             /// The numbers that are not within the bounds of their keys.
@@ -109,6 +126,7 @@ sections! {
     conversations: Conversations,
     store: Store,
     kpi: Kpi,
+    alarms: Alarms,
     journal: Journal,
     spool: Spool,
     retention: Retention,
@@ -133,7 +151,16 @@ impl Config {
         let credentials = PathBuf::from(self.retention.credentials());
         let MetricsFiles { tls, token } = self.metrics.files();
         let metrics = tls.map(|(_, key)| key).into_iter().chain(token);
-        keys.chain([credentials]).chain(metrics).filter(|path| path.is_absolute()).collect()
+        keys.chain([credentials])
+            .chain(metrics)
+            .chain(self.notify_files())
+            .filter(|path| path.is_absolute())
+            .collect()
+    }
+
+    /// The files with secrets of those who are told of alarms.
+    pub(crate) fn notify_files(&self) -> impl Iterator<Item = PathBuf> {
+        self.notify.iter().filter_map(NotifyTarget::secret_file)
     }
 
     /// The files of numbers that the rules name.
@@ -173,6 +200,8 @@ impl Config {
                 conditions";
             wrong.push(document.at("spool", "keep", problem.to_owned()));
         }
+        let alarms = config.read_alarms().err().unwrap_or_default();
+        wrong.extend(alarms.into_iter().map(|mistake| mistake.explained(&document)));
         wrong.extend(config.trunks().err().map(|error| trunk::explained(&error, &document)));
         ConfigError::all(wrong).map_or(Ok(config), Err)
     }
@@ -207,8 +236,23 @@ impl ConfigFile {
 
     /// A problem with a key whose value is right, but cannot be used here.
     pub(crate) fn problem(&self, section: &str, key: &str, problem: String) -> ConfigError {
+        self.in_document(|document| document.at(section, key, problem))
+    }
+
+    /// The same with a key of an entry of a list.
+    pub(crate) fn problem_of_entry(
+        &self,
+        list: &str,
+        place: usize,
+        key: &str,
+        problem: String,
+    ) -> ConfigError {
+        self.in_document(|document| document.at_entry(list, place, key, problem))
+    }
+
+    fn in_document(&self, error: impl FnOnce(&Document<'_>) -> ConfigError) -> ConfigError {
         let error = match Document::parse(&self.text, Config::SECTIONS, Config::LISTS) {
-            Ok(document) => document.at(section, key, problem),
+            Ok(document) => error(&document),
             Err(error) => error,
         };
         error.of(&self.path)

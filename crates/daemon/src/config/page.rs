@@ -32,6 +32,12 @@ pub fn default_file() -> String {
     for line in TRUNKS_EXAMPLE.lines() {
         let _ = writeln!(text, "# {line}");
     }
+    for (words, example) in [(ALARMS, ALARMS_EXAMPLE), (TARGETS, TARGETS_EXAMPLE)] {
+        let _ = write!(text, "\n# {words}\n");
+        for line in example.lines() {
+            let _ = writeln!(text, "# {line}");
+        }
+    }
     text
 }
 
@@ -66,6 +72,46 @@ const TRUNKS_EXAMPLE: &str = "\
 [[trunk]]
 name = \"carrier-a\"
 addresses = [\"198.51.100.0/24\", \"2001:db8::/32\"]
+";
+
+const ALARMS: &str = "What raises an alarm: a figure that is too high or too low, or a ready-made pattern.";
+const ALARMS_EXAMPLE: &str = "\
+[[alarm]]
+name = \"few answers\"
+severity = \"critical\"
+figure = \"asr\"
+per = \"trunk\"
+over = \"10m\"
+minimum = 50
+below = 30
+clear = 40
+notify = [\"noc\"]
+
+[[alarm]]
+name = \"no calls from carrier-a\"
+figure = \"begun\"
+per = \"trunk_in\"
+only = [\"carrier-a\"]
+over = \"5m\"
+below = 1
+hours = \"Mon-Fri 08:00-20:00\"
+";
+
+const TARGETS: &str = "Who is told of alarms.";
+const TARGETS_EXAMPLE: &str = "\
+[[notify]]
+name = \"noc\"
+kind = \"smtp\"
+server = \"mail.example.org\"
+user = \"ringtap\"
+password_file = \"/etc/ringtap-keys/mail\"
+from = \"ringtap@example.org\"
+to = [\"noc@example.org\"]
+
+[[notify]]
+name = \"alertmanager\"
+kind = \"alertmanager\"
+url = \"http://127.0.0.1:9093\"
 ";
 
 /// `docs/manual/configuration.md`.
@@ -111,6 +157,19 @@ fn manual() -> String {
     for key in <super::TrunkGroup as super::key::Keys>::SECTION.keys {
         let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);
     }
+    for (name, words, example, keys) in [
+        ("alarm", ALARMS, ALARMS_EXAMPLE, <super::AlarmRule as super::key::Keys>::SECTION.keys),
+        ("notify", TARGETS, TARGETS_EXAMPLE, <super::NotifyTarget as super::key::Keys>::SECTION.keys),
+    ] {
+        let _ = write!(
+            page,
+            "\n## [[{name}]]\n\n{words} See [alarms](alarms.md).\n\n```toml\n{example}```\n\n\
+             | key | default | meaning |\n|---|---|---|\n"
+        );
+        for key in keys {
+            let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);
+        }
+    }
     profiles(&mut page);
     page
 }
@@ -149,6 +208,16 @@ mod tests {
     #[test]
     fn the_manual_says_what_the_code_says() {
         held("docs/manual/configuration.md", &manual());
+    }
+
+    #[test]
+    fn the_examples_are_right() {
+        let text = format!(
+            "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ndirectory = \"/x\"\n{TRUNKS_EXAMPLE}\
+             {ALARMS_EXAMPLE}{TARGETS_EXAMPLE}"
+        );
+        let config = Config::parse(&text).unwrap().alarms();
+        assert_eq!((config.settings.rules.len(), config.targets.len()), (2, 2));
     }
 
     #[test]

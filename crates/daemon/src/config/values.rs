@@ -170,6 +170,44 @@ choice! {
     }
 }
 
+choice! {
+    /// How much an alarm matters.
+    pub(crate) enum AlarmSeverity {
+        /// Worth knowing.
+        Info = "info",
+        /// To be looked at within the day.
+        Warning = "warning",
+        /// To be looked at now.
+        Critical = "critical",
+    }
+}
+
+choice! {
+    /// How somebody is told of alarms.
+    pub(crate) enum NotifyProtocol {
+        /// An HTTP POST for each notice.
+        Webhook = "webhook",
+        /// Prometheus' Alertmanager.
+        Alertmanager = "alertmanager",
+        /// Mail.
+        Smtp = "smtp",
+        /// SNMPv2c traps.
+        Snmp = "snmp",
+    }
+}
+
+choice! {
+    /// How a connection for mail is protected.
+    pub(crate) enum MailTls {
+        /// Not at all.
+        None = "none",
+        /// By STARTTLS.
+        Starttls = "starttls",
+        /// By TLS from the beginning.
+        Tls = "tls",
+    }
+}
+
 /// A network: `"192.0.2.0/24"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct NetworkPrefix(pub(crate) Network);

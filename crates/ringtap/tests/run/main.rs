@@ -14,6 +14,7 @@
 //! | `metrics` | metrics for other machines |
 //! | `moto` | a server that speaks S3 |
 //! | `network` | the process that speaks to the bucket |
+//! | `notices` | who is told of alarms |
 //! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
@@ -41,6 +42,8 @@ mod metrics;
 mod moto;
 #[cfg(feature = "s3")]
 mod network;
+#[cfg(feature = "network")]
+mod notices;
 mod processes;
 mod product;
 mod replayed;
