@@ -9,7 +9,7 @@ use ringtap_quality::notes::{self, MediaFacts};
 use crate::context::{Context, SipVerdict};
 use crate::deferred::DeferredCall;
 use crate::engine::{Engine, context};
-use crate::media::{EndedStream, StreamContext};
+use crate::media::{CallStreams, EndedStream, StreamContext};
 use crate::media_paths::MediaPaths;
 use crate::sink::{Sink, StreamEnd};
 use crate::table::timers::TimerOwner;
@@ -60,17 +60,17 @@ impl<X: Tracker> Engine<X> {
     }
 
     /// The streams of a call that this worker has, as they are now.
-    pub(crate) fn streams_so_far(&self, call: CallRef) -> Vec<EndedStream> {
-        let mut figures = self.streams.figures_of(call);
-        figures.iter_mut().for_each(|figures| self.trackers.describe_stream(figures));
-        figures
+    pub(crate) fn streams_so_far(&self, call: CallRef) -> CallStreams {
+        let mut streams = self.streams.figures_of(call);
+        streams.figures.iter_mut().for_each(|figures| self.trackers.describe_stream(figures));
+        streams
     }
 
     /// Collects the streams of a call that this worker has.
-    pub(crate) fn end_streams<S: Sink>(&mut self, call: CallRef, sink: &mut S) -> Vec<EndedStream> {
-        let mut figures = self.streams.end_streams(call);
-        figures.iter_mut().for_each(|figures| self.finish(figures, sink));
-        figures
+    pub(crate) fn end_streams<S: Sink>(&mut self, call: CallRef, sink: &mut S) -> CallStreams {
+        let mut streams = self.streams.end_streams(call);
+        streams.figures.iter_mut().for_each(|figures| self.finish(figures, sink));
+        streams
     }
 
     /// No packet of this stream follows: collects what trackers and the sink know of it.
@@ -135,8 +135,9 @@ impl<X: Tracker> Engine<X> {
 
     /// The records of a call as if it ended now.
     pub(crate) fn snapshot_of(&self, id: &Id) -> Option<(Call, Vec<Stream>)> {
-        let ended = self.trackers.calls.snapshot(id, self.drops())?;
-        let figures = ended.media.map_or_else(Vec::new, |call| self.streams_so_far(call));
+        let mut ended = self.trackers.calls.snapshot(id, self.drops())?;
+        let streams = ended.media.map_or_else(CallStreams::default, |call| self.streams_so_far(call));
+        let figures = streams.into_figures(&mut ended.facts);
         let (record, streams) = complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
@@ -144,8 +145,9 @@ impl<X: Tracker> Engine<X> {
     /// The records of the latest calls in progress as if they ended now, at most `most`, and how many there
     /// are.
     pub(crate) fn snapshots_of(&self, most: usize) -> (Vec<(Call, Vec<Stream>)>, usize) {
-        let record = |ended: EndedCall| {
-            let figures = ended.media.map_or_else(Vec::new, |call| self.streams_so_far(call));
+        let record = |mut ended: EndedCall| {
+            let streams = ended.media.map_or_else(CallStreams::default, |call| self.streams_so_far(call));
+            let figures = streams.into_figures(&mut ended.facts);
             let (record, streams) =
                 complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
             (record, streams.into_iter().map(|stream| stream.record).collect())

@@ -9,7 +9,7 @@ use ringtap_wire::sip::Message;
 use crate::context::{Datagram, Hop};
 use crate::decode::owning_call_id;
 use crate::engine::Engine;
-use crate::media::EndedStream;
+use crate::media::{CallStreams, EndedStream};
 use crate::sink::Sink;
 use crate::table::timers::TimerOwner;
 use crate::team::{ForwardedSip, SharedDatagram, WorkerMessage};
@@ -51,21 +51,22 @@ impl<X: Tracker> Engine<X> {
     /// Delivers a call's record with the streams that every worker has of it.
     pub(crate) fn collect_streams<S: Sink>(
         &mut self,
-        ended: Box<EndedCall>,
+        mut ended: Box<EndedCall>,
         how: Collected,
         now: Nanos,
         sink: &mut S,
     ) {
         self.due.count_record();
         let Some(call) = ended.media else { return self.deliver_call(ended, Vec::new(), how, sink) };
-        let figures = self.streams_of(call, how, sink);
+        let streams = self.streams_of(call, how, sink);
+        let figures = streams.into_figures(&mut ended.facts);
         let Some(member) = &mut self.member else { return self.deliver_call(ended, figures, how, sink) };
         if let Some((ended, figures)) = member.ask_streams(call, how, ended, figures, now) {
             self.deliver_call(ended, figures, how, sink);
         }
     }
 
-    fn streams_of<S: Sink>(&mut self, call: CallRef, how: Collected, sink: &mut S) -> Vec<EndedStream> {
+    fn streams_of<S: Sink>(&mut self, call: CallRef, how: Collected, sink: &mut S) -> CallStreams {
         match how {
             Collected::Ended => self.end_streams(call, sink),
             Collected::SoFar => self.streams_so_far(call),
@@ -140,13 +141,13 @@ impl<X: Tracker> Engine<X> {
                 }
             }
             WorkerMessage::CollectStreams(call, how) => {
-                let figures = self.streams_of(call, how, sink);
+                let streams = self.streams_of(call, how, sink);
                 if let Some(member) = &mut self.member {
-                    member.links.send(sender, WorkerMessage::StreamsCollected(call, how, figures));
+                    member.links.send(sender, WorkerMessage::StreamsCollected(call, how, streams));
                 }
             }
-            WorkerMessage::StreamsCollected(call, how, figures) => {
-                if let Some((ended, figures)) = member.streams_collected(call, how, figures) {
+            WorkerMessage::StreamsCollected(call, how, streams) => {
+                if let Some((ended, figures)) = member.streams_collected(call, how, streams) {
                     self.deliver_call(ended, figures, how, sink);
                 }
             }

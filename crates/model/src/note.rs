@@ -62,14 +62,17 @@ names! {
         NoIdentity = "no_identity",
         /// Its Identity header does not hold: it vouches for nothing.
         BadIdentity = "bad_identity",
+        /// The call was answered and its streams are those of another call, which announced the same
+        /// endpoints: the same call before or behind a proxy that gives it another Call-ID.
+        SharedMedia = "shared_media",
     }
 }
 
 impl NoteCode {
     /// Whether somebody would complain of it, or it keeps a call from being judged: all but what people do
-    /// with a telephone.
+    /// with a telephone, and media that are judged with another call.
     pub const fn is_problem(self) -> bool {
-        !matches!(self, Self::Hold | Self::Transfer)
+        !matches!(self, Self::Hold | Self::Transfer | Self::SharedMedia)
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::story::rtp::Rtp;
-use crate::story::sip::{Dialog, alice_media, bob_media, sdp};
+use crate::story::sip::{Dialog, Peer, alice, alice_media, bob_media, end, sdp};
 use crate::story::wire::Wire;
 use crate::story::{Story, at_us, ms};
 
@@ -16,6 +16,7 @@ pub(super) fn all() -> Vec<Story> {
         reinvite_refused(),
         cancel_crosses_answer(),
         both_hang_up(),
+        topology_hidden_and_transferred(),
     ]
 }
 
@@ -157,4 +158,71 @@ pub(super) fn both_hang_up() -> Story {
     Story::new("both-hang-up", wire)
         .calls([json!({ "state": "completed", "messages": 9, "retransmissions": 0,
         "released_by": "callee", "end_us": at_us(3000), "duration_ms": 2000.0 })])
+}
+
+/// Three legs and a fourth, as SIPp, Kamailio and Asterisk sent them: a proxy hides topology (another
+/// Call-ID, the same description), a box makes a leg of its own behind it, its callee transfers the caller
+/// with a REFER and hangs up, and the box calls the target. The first two have the same media, which is the
+/// first one's.
+pub(super) fn topology_hidden_and_transferred() -> Story {
+    let mut wire = Wire::new();
+    let (proxy, pbx) = (end("192.0.2.20:5060"), end("192.0.2.21:5060"));
+    let (own, to_asker, to_target) =
+        (end("192.0.2.21:10000"), end("192.0.2.21:10002"), end("192.0.2.21:10004"));
+    let (asker, target) = (end("198.51.100.30:50000"), end("198.51.100.40:50000"));
+    let peer = |user, end| Peer { user, end };
+    let caller = peer("493088800001", alice().end);
+    let called = |end| peer("493020000001", end);
+    let before = Dialog::between("before@example.com", caller, called(proxy));
+    let behind = Dialog::between("behind@example.com", peer("493088800001", proxy), called(pbx));
+    let first =
+        Dialog::between("first@example.com", peer("493088800001", pbx), called(end("198.51.100.30:5060")));
+    let last = Dialog::between(
+        "last@example.com",
+        peer("493088800001", pbx),
+        peer("493030000001", end("198.51.100.40:5060")),
+    );
+    let offer = sdp(alice_media(), "0", &[]).replace("o=- 1 1", "o=- 3795262400 1");
+    let answer = sdp(own, "0", &[]);
+    before.set_up(&mut wire, ms(0), &offer, &answer);
+    behind.set_up(&mut wire, ms(1), &offer, &answer);
+    first.set_up(&mut wire, ms(3), &sdp(to_asker, "0", &[]), &sdp(asker, "0", &[]));
+    for (from, to, ssrc) in [(alice_media(), own, 1), (own, alice_media(), 2)] {
+        Rtp::new(from, to, ssrc).run(&mut wire, ms(1100), 60);
+    }
+    for (from, to, ssrc) in [(to_asker, asker, 3), (asker, to_asker, 4)] {
+        Rtp::new(from, to, ssrc).run(&mut wire, ms(1100), 40);
+    }
+    let refer = first.by_callee("REFER", 1).header("Refer-To", "<sip:493030000001@192.0.2.21>");
+    wire.send(ms(3200), &refer);
+    wire.send(ms(3210), &refer.answer(202, "Accepted", ""));
+    last.set_up(&mut wire, ms(3220), &sdp(to_target, "0", &[]), &sdp(target, "0", &[]));
+    for (from, to, ssrc) in [(to_target, target, 5), (target, to_target, 6)] {
+        Rtp::new(from, to, ssrc).run(&mut wire, ms(4300), 50);
+    }
+    let bye = first.by_callee("BYE", 2);
+    wire.send(ms(4250), &bye);
+    wire.send(ms(4270), &bye.answer(200, "OK", ""));
+    before.hang_up(&mut wire, ms(9100));
+    behind.hang_up(&mut wire, ms(9101));
+    last.hang_up(&mut wire, ms(9103));
+    let note = |code: &str| json!([{ "code": code }]);
+    let call = |id: &str, messages: u32| json!({ "call_id": id, "state": "completed", "messages": messages });
+    let stream = |id: &str, packets: u32| json!({ "call_id": id, "packets": packets });
+    let both = |id: &str, packets: u32| [stream(id, packets), stream(id, packets)];
+    let mut calls = [
+        call("before@example.com", 7),
+        call("behind@example.com", 7),
+        call("first@example.com", 9),
+        call("last@example.com", 7),
+    ];
+    calls[0]["notes"] = json!([]);
+    calls[1]["notes"] = note("shared_media");
+    calls[1]["streams"] = json!([]);
+    calls[2]["notes"] = note("transfer");
+    calls[2]["diverted_to"] = json!(["493030000001"]);
+    let [one, two] = both("before@example.com", 60);
+    let [three, four] = both("first@example.com", 40);
+    let [five, six] = both("last@example.com", 50);
+    Story::new("hidden-topology-and-transfer", wire).calls(calls).streams([one, two, three, four, five, six])
 }

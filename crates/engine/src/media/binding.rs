@@ -8,7 +8,7 @@ use super::details::NONE;
 use super::endpoints::OwnerList;
 use super::flow::{FAX, PROVISIONAL, SPLIT};
 use super::replicas::{CallReplica, FlowEnds, Leg, LegSides};
-use super::{EndedStream, MAX_LEGS, StreamTable};
+use super::{CallStreams, EndedStream, MAX_LEGS, StreamTable};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
 use crate::update::{CallRef, InputOrder, LearnedEndpoint, MediaUpdate, PayloadTypes, Side};
@@ -44,6 +44,7 @@ impl StreamTable {
         let mut room = MOST_OFFERED;
         for (endpoint, types) in &update.ends {
             if self.add_leg(call, *endpoint, update.side, Some(types)) {
+                self.find_twin(call, *endpoint, update.side);
                 self.announced(*endpoint, call, update.order, &mut room);
             }
             if let Some(natted) = self.add_natted(call, *endpoint, update.side) {
@@ -129,22 +130,24 @@ impl StreamTable {
     }
 
     /// Ends a call: takes its streams, and gives back all that it held.
-    pub(crate) fn end_streams(&mut self, call: CallRef) -> Vec<EndedStream> {
-        let Some(view) = self.replicas.remove(call) else { return Vec::new() };
+    pub(crate) fn end_streams(&mut self, call: CallRef) -> CallStreams {
+        let Some(view) = self.replicas.remove(call) else { return CallStreams::default() };
+        let is_at_twin = self.leave_twin(&view);
         for node in view.legs.iter().map(|leg| leg.node).chain(view.natted.iter().map(|leg| leg.node)) {
             self.endpoints.remove(node);
         }
         let mut figures = view.retired;
         figures.extend(view.flows.iter().filter_map(|flow| self.end(*flow)));
-        figures
+        CallStreams { figures, is_at_twin }
     }
 
     /// The streams of a call as if it ended now.
-    pub(crate) fn figures_of(&self, call: CallRef) -> Vec<EndedStream> {
+    pub(crate) fn figures_of(&self, call: CallRef) -> CallStreams {
         let view = self.replicas.find(call).and_then(|slot| self.replicas.get(slot));
         let retired = view.into_iter().flat_map(|view| view.retired.iter().cloned());
         let flows = view.into_iter().flat_map(|view| &view.flows);
-        retired.chain(flows.filter_map(|flow| self.figures(*flow))).collect()
+        let figures = retired.chain(flows.filter_map(|flow| self.figures(*flow))).collect();
+        CallStreams { figures, is_at_twin: view.is_some_and(|view| self.is_at_twin(view)) }
     }
 
     /// Every worker refuses the same; its owner counts it.
@@ -183,7 +186,8 @@ impl StreamTable {
                 break;
             }
         }
-        let found = best.1.or_else(|| self.find_natted(&ends));
+        let found =
+            best.1.map(|call| self.first_of_twins(call, &ends, best.0.0)).or_else(|| self.find_natted(&ends));
         if let Some(call) = found {
             self.offer(slot, call, order);
         }
@@ -233,7 +237,8 @@ impl StreamTable {
                 flow.flags |= SPLIT;
                 return;
             }
-            if score <= details.score {
+            let is_first = || self.replicas.get(owner).is_some_and(|owner| view.is_first_of_twins(owner));
+            if score < details.score || score == details.score && !is_first() {
                 return;
             }
             if let Some(owner) = self.replicas.get_mut(owner) {
@@ -301,7 +306,11 @@ impl StreamTable {
 }
 
 /// How well a call explains a flow whose ends are its own on these sides, and which side sends.
-fn score([from, to]: [LegSides; 2], [src, dst]: [IpAddr; 2], call: &CallReplica) -> (u8, Option<Side>) {
+pub(super) fn score(
+    [from, to]: [LegSides; 2],
+    [src, dst]: [IpAddr; 2],
+    call: &CallReplica,
+) -> (u8, Option<Side>) {
     match (from.first, to.first) {
         (Some(first_from), Some(first_to)) => {
             // Relays may announce one endpoint for both sides; opposite sides are the plain case.

@@ -23,6 +23,7 @@ mod siblings;
 mod sound;
 #[cfg(test)]
 mod tests;
+mod twins;
 
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::rtp;
@@ -31,7 +32,7 @@ pub(crate) use far_end::{BlockKind, FarEnd, MessageKind, Room};
 pub(crate) use flow::{FlowKey, Key, RtpPacket};
 pub(crate) use numbering::Arrival;
 pub use record::stream_id;
-pub(crate) use record::{EndedStream, StreamContext};
+pub(crate) use record::{CallStreams, EndedStream, StreamContext};
 
 use crate::codecs::Codecs;
 use crate::config::Config;

@@ -33,6 +33,22 @@ pub(crate) struct StreamContext<'a> {
     pub(crate) capture_drops: u64,
 }
 
+/// The streams that a worker has of a call.
+#[derive(Clone, Default)]
+pub(crate) struct CallStreams {
+    pub(crate) figures: Vec<EndedStream>,
+    /// A call that announced the same endpoints has streams.
+    pub(crate) is_at_twin: bool,
+}
+
+impl CallStreams {
+    /// The streams, once the facts of their call have the rest.
+    pub(crate) fn into_figures(self, facts: &mut MediaFacts) -> Vec<EndedStream> {
+        facts.is_at_twin |= self.is_at_twin;
+        self.figures
+    }
+}
+
 /// A stream that has ended, with all that its record tells: it needs no table any more.
 #[derive(Clone)]
 pub(crate) struct EndedStream {

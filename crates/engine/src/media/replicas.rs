@@ -117,9 +117,31 @@ pub(super) struct CallReplica {
     pub(super) flows: Vec<u32>,
     /// Its streams that ended before it: at most one per stream that replaced one, so bounded.
     pub(super) retired: Vec<EndedStream>,
+    /// A call that announced the same endpoint for each side, see [`super::twins`].
+    pub(super) twin: Option<CallRef>,
+    /// One that has ended had streams in this worker.
+    pub(super) is_heard_at_twin: bool,
 }
 
 impl CallReplica {
+    /// Whether it has streams in this worker.
+    pub(super) fn is_heard(&self) -> bool {
+        !self.flows.is_empty() || !self.retired.is_empty()
+    }
+
+    /// Whether another call has the same media, and began later.
+    pub(super) fn is_first_of_twins(&self, other: &Self) -> bool {
+        (other.twin == Some(self.call) || self.twin == Some(other.call)) && self.born < other.born
+    }
+
+    /// Whether another call has an endpoint of this side too.
+    pub(super) fn shares(&self, other: &Self, side: Side) -> bool {
+        let few = |replica: &Self| replica.legs.len().min(FEW);
+        let others = &other.legs[..few(other)];
+        let of_side = self.legs[..few(self)].iter().filter(|leg| leg.side == side);
+        of_side.into_iter().any(|leg| others.iter().any(|other| other.end == leg.end))
+    }
+
     pub(super) fn add(&mut self, leg: Leg) {
         match self.legs.len() {
             ..FEW => {}
@@ -251,7 +273,9 @@ impl CallReplicas {
         }
         let (legs, ends) = (Vec::new(), Vec::new());
         let (natted, flows, retired) = (Vec::new(), Vec::new(), Vec::new());
-        let replica = CallReplica { call, born, status, legs, natted, ends, flows, retired };
+        let (twin, is_heard_at_twin) = (None, false);
+        let replica =
+            CallReplica { call, born, status, legs, natted, ends, flows, retired, twin, is_heard_at_twin };
         let slot = self.entries.insert(replica)?;
         self.index.insert(self.hasher.of(call), slot);
         Some(slot)

@@ -12,7 +12,7 @@ use rtrb::{Consumer, Producer, PushError, RingBuffer};
 
 use crate::codecs::{Codec, CodecId};
 use crate::context::Hop;
-use crate::media::EndedStream;
+use crate::media::CallStreams;
 use crate::table::timers::TimerOwner;
 use crate::update::{CallRef, Collected, InputOrder, LearnedEndpoint, MediaUpdate};
 
@@ -95,7 +95,7 @@ pub(crate) enum WorkerMessage {
     /// A call has ended, or has probably lost its BYE: its owner wants its streams.
     CollectStreams(CallRef, Collected),
     /// The answer to [`WorkerMessage::CollectStreams`].
-    StreamsCollected(CallRef, Collected, Vec<EndedStream>),
+    StreamsCollected(CallRef, Collected, CallStreams),
     /// An endpoint learned from a stream.
     LearnedEndpoint(Box<LearnedEndpoint>),
 }

@@ -9,7 +9,7 @@ use super::held_datagrams::HeldDatagrams;
 use super::links::{ForwardedSip, Links, ReassembledDatagram, SharedDatagram, TunnelFragment, WorkerMessage};
 use crate::codecs::{Codec, CodecId, Codecs};
 use crate::context::Datagram;
-use crate::media::EndedStream;
+use crate::media::{CallStreams, EndedStream};
 use crate::table::timers::TimerOwner;
 use crate::update::{CallRef, Collected, EndedCall, InputOrder, MediaUpdate, PayloadTypes};
 
@@ -230,10 +230,11 @@ impl Member {
         &mut self,
         call: CallRef,
         how: Collected,
-        figures: Vec<EndedStream>,
+        streams: CallStreams,
     ) -> Option<EndingCall> {
         let pending = self.ending.get_mut(&(call, how))?;
-        pending.answers.1.extend(figures);
+        let (ended, figures) = &mut pending.answers;
+        figures.extend(streams.into_figures(&mut ended.facts));
         pending.missing -= 1;
         if pending.missing > 0 {
             return None;
@@ -398,8 +399,8 @@ mod tests {
         let mut team = team(3);
         let member = &mut team[0];
         assert!(member.ask_streams(call(), Collected::Ended, ended(), Vec::new(), at(0)).is_none());
-        assert!(member.streams_collected(call(), Collected::Ended, Vec::new()).is_none());
-        assert!(member.streams_collected(call(), Collected::Ended, Vec::new()).is_some());
+        assert!(member.streams_collected(call(), Collected::Ended, CallStreams::default()).is_none());
+        assert!(member.streams_collected(call(), Collected::Ended, CallStreams::default()).is_some());
         assert_eq!(member.incomplete, 0);
         member.ask_streams(call(), Collected::Ended, ended(), Vec::new(), at(0));
         assert_eq!(member.overdue.back().map(|(until, _)| *until), Some(at(10_000)));

@@ -41,6 +41,10 @@ pub fn of_call(
     if facts.fax.is_some() || facts.restricted || call.capture_drops > 0 || call.unmonitored_ms.is_some() {
         return notes;
     }
+    if streams.is_empty() && facts.is_at_twin {
+        notes.push(shared(facts));
+        return notes;
+    }
     let judged = Answered { call, streams, facts, answer };
     let no_ack = judged.no_ack();
     let missing = if streams.is_empty() { judged.without_media(&sees) } else { judged.one_way(&sees) };
@@ -57,6 +61,16 @@ pub fn of_call(
 /// Video has this clock (RFC 3551 section 5), sound has another.
 fn is_video(stream: &Stream) -> bool {
     stream.clock == Some(Hz(90_000))
+}
+
+/// A proxy that hides topology gives a call another Call-ID, and leaves its media alone.
+fn shared(facts: &MediaFacts) -> Note {
+    let places = facts.announced.into_iter().flatten().map(|address| address.to_string());
+    let places = places.collect::<Vec<_>>().join(" and ");
+    Note::new(
+        NoteCode::SharedMedia,
+        format!("another call announced the same endpoints, of {places}, and has the streams"),
+    )
 }
 
 fn set_up(call: &Call) -> Vec<Note> {

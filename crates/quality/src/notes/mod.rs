@@ -40,6 +40,8 @@ pub struct MediaFacts {
     pub private_contact: Option<(IpAddr, IpAddr)>,
     /// T.38 was offered.
     pub fax: Option<Nanos>,
+    /// Another call announced the same endpoints and has the streams.
+    pub is_at_twin: bool,
 }
 
 /// What the tap is known to see of media.

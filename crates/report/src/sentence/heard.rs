@@ -10,7 +10,11 @@ pub(super) fn both_sides(call: &Call, streams: &[Stream]) -> Vec<String> {
     let is_explained = call.notes.iter().any(|note| {
         matches!(
             note.code,
-            NoteCode::NoAudio | NoteCode::SignallingOnly | NoteCode::MediaElsewhere | NoteCode::Fax
+            NoteCode::NoAudio
+                | NoteCode::SignallingOnly
+                | NoteCode::MediaElsewhere
+                | NoteCode::SharedMedia
+                | NoteCode::Fax
         )
     });
     if streams.is_empty() && call.answer.is_some() && !is_explained {

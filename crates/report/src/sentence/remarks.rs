@@ -23,6 +23,7 @@ fn sentence(note: &Note) -> Option<String> {
         | NoteCode::ShortCall => return None,
         NoteCode::NoAudio => "Nobody was heard",
         NoteCode::SignallingOnly | NoteCode::MediaElsewhere => "Its media did not pass here",
+        NoteCode::SharedMedia => "Its media is judged with another call",
         NoteCode::Fax => "It was a fax",
         NoteCode::Encrypted => "Its media was encrypted",
         NoteCode::SlowSetUp => "It rang late",
