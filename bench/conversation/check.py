@@ -15,6 +15,9 @@ import sys
 # legs have an identifier in common.
 AMBIGUOUS = "same-numbers"
 
+# Every call has media in both directions, which pass the mirror port.
+SILENT = {"no_audio", "signalling_only", "media_elsewhere", "one_way", "direction_not_captured"}
+
 LEGS = {"alone": 3, "crowd": 3, "same-callee": 3, "same-numbers": 3, "two-hops": 2, "transfer": 4, "crowd-transfer": 4}
 
 failed = False
@@ -52,6 +55,8 @@ def main():
             print(f"    {name}: {len(parts)} conversations; numbers cannot tell")
         else:
             check(f"conversations of {name}", len(parts), 1)
+    silent = [call_id for call_id, call in calls.items() if SILENT & {note["code"] for note in call["notes"]}]
+    check("calls of which a side is said to be silent", silent, [])
     by_id = {call["id"]: call for call in calls.values()}
     for name in sorted(legs):
         for leg in sorted(legs[name], key=lambda leg: calls.get(leg, {}).get("invite_us", 0)):
