@@ -158,9 +158,12 @@ impl<X: Tracker> Engine<X> {
         let mut cx = context!(self, owner, sink);
         self.trackers.datagram(datagram, &mut cx);
         self.order = cx.order;
-        if S::INTERVALS && owner == TimerOwner::Streams && self.streams.has_ended_interval() {
-            let receivers = &self.receivers;
-            let seen = self.streams.take_ended_interval(datagram.time, receivers);
+        if S::INTERVALS
+            && owner == TimerOwner::Streams
+            && let Some(ended) = self.streams.take_ended_interval()
+            && sink.wants_intervals()
+        {
+            let seen = self.streams.interval_seen(ended, datagram.time, &self.receivers);
             seen.iter().for_each(|seen| sink.interval(seen));
         }
         match owner {

@@ -171,6 +171,10 @@ pub trait Sink {
     /// An event of an added tracker, by [`Context::emit`](crate::Context::emit): `downcast_ref` gives its
     /// type back.
     fn event(&mut self, _event: &dyn Any) {}
+    /// Whether it looks at intervals in this run, where [`Sink::INTERVALS`] says that it may.
+    fn wants_intervals(&self) -> bool {
+        true
+    }
     /// Ten seconds of a stream in progress are over: its record has them too, later. Not of a stream's last
     /// part.
     fn interval(&mut self, _interval: &IntervalSeen<'_>) {}

@@ -4,26 +4,26 @@ use ringtap_model::Nanos;
 use ringtap_quality::{Receivers, codec};
 
 use super::StreamTable;
-use super::flow::Totals;
+use super::flow::{IntervalRow, Totals};
 use super::record::{burst_len, ms, running_mos, ticks_to_nanos};
 use crate::codecs::Codec;
 use crate::update::{CallNumber, IntervalSeen};
 
 impl StreamTable {
-    /// Whether [`take_ended_interval`](Self::take_ended_interval) has something.
+    /// The interval that the packet just handled has ended, if it has.
     #[inline]
-    pub(crate) fn has_ended_interval(&self) -> bool {
-        self.ended_interval.is_some()
+    pub(crate) fn take_ended_interval(&mut self) -> Option<(u32, IntervalRow)> {
+        self.ended_interval.take()
     }
 
-    /// The interval that the packet just handled has ended.
+    /// What is told of it.
     #[cold]
-    pub(crate) fn take_ended_interval(
-        &mut self,
+    pub(crate) fn interval_seen(
+        &self,
+        (slot, row): (u32, IntervalRow),
         now: Nanos,
         receivers: &Receivers,
     ) -> Option<IntervalSeen<'_>> {
-        let (slot, row) = self.ended_interval.take()?;
         let (flow, details) = self.flows.get(slot)?;
         let call = details.call().and_then(|call| self.replicas.get(call));
         let codec = details.codec.and_then(|id| self.codecs.get(id)).filter(|codec| !codec.event);

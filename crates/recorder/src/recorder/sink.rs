@@ -91,6 +91,10 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
         self.next_sink.transaction(transaction);
     }
 
+    fn wants_intervals(&self) -> bool {
+        self.next_sink.wants_intervals()
+    }
+
     fn interval(&mut self, interval: &IntervalSeen<'_>) {
         self.next_sink.interval(interval);
     }
