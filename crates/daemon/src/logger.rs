@@ -14,9 +14,9 @@ static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
 /// Subjects of log lines. Lines of libraries, under other names, are left out.
-const TARGETS: [&str; 14] = [
-    "capture", "clock", "control", "engine", "journal", "loss", "metrics", "rules", "run", "spool", "status",
-    "store", "system", "worker",
+const TARGETS: [&str; 17] = [
+    "alarm", "capture", "clock", "control", "engine", "journal", "kpi", "loss", "metrics", "notify", "rules",
+    "run", "spool", "status", "store", "system", "worker",
 ];
 
 /// Writes lines of `level` and above to standard error from now on.
@@ -74,6 +74,31 @@ fn written(journal: Option<()>, now: Nanos, level: log::Level, room: &str, what:
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A line under another subject would be written nowhere.
+    #[test]
+    fn every_subject_that_is_used_is_written() {
+        let mut folders = vec![std::path::PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))];
+        let (mut used, mut unknown) = (0, Vec::new());
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|end| end == "rs") {
+                    let text = std::fs::read_to_string(&path).unwrap();
+                    for subject in text.split("target: \"").skip(1).filter_map(|rest| rest.split('"').next())
+                    {
+                        used += 1;
+                        if !TARGETS.contains(&subject) && !subject.contains('\\') {
+                            unknown.push(format!("{subject} in {}", path.display()));
+                        }
+                    }
+                }
+            }
+        }
+        assert!(used > 100 && unknown.is_empty(), "{used} used; {unknown:?}");
+    }
 
     #[test]
     fn lines() {
