@@ -1,7 +1,7 @@
 //! Names with a `*` for any text.
 
 /// Whether a name is the pattern, in which each `*` stands for any text, none as well.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+pub fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.as_bytes(), name.as_bytes());
     // What to try again after the last star, with one more byte for it.
     let mut retry: Option<(&[u8], &[u8])> = None;

@@ -64,6 +64,7 @@ mod window;
 
 pub use evaluator::{Counts, Evaluator};
 pub use event::{CallAnswered, CallBegan, CallEnded, Event, HealthFigure, IntervalSeen, RegistrationSeen};
+pub use glob::matches;
 pub use patterns::{Pattern, patterns};
 pub use rule::{Hours, Limit, Per, Rule, Watched};
 pub use settings::Settings;

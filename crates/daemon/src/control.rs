@@ -18,6 +18,7 @@ use ringtap_spool::rules::RecordingScope;
 use rustix::net::sockopt::socket_peercred;
 use serde::{Deserialize, Serialize};
 
+use crate::alarm_handle::Ask;
 use crate::clock_watch::{ClockWatch, shown};
 use crate::connections::{self, Bounded, Peer, TIMEOUT};
 use crate::shared_status::SharedStatus;
@@ -62,6 +63,39 @@ pub enum Request {
         /// At most so many, and never more than [`MOST_CALLS`].
         most: usize,
     },
+    /// Standing alarms, as JSON lines.
+    Alarms,
+    /// Marks a standing alarm as known.
+    Acknowledge {
+        /// Its id, or the first digits of it.
+        id: String,
+        /// Who knows of it.
+        by: String,
+        /// What is done about it.
+        comment: String,
+    },
+    /// Tells nobody of some alarms for a while.
+    Silence {
+        /// Names of rules, `*` standing for any text.
+        rule: String,
+        /// Subjects, likewise.
+        subject: String,
+        /// For how long.
+        seconds: u64,
+        /// Who says so.
+        by: String,
+        /// Why.
+        comment: String,
+    },
+    /// Ends the silences of these patterns.
+    Unsilence {
+        /// As the silence has it.
+        rule: String,
+        /// As the silence has it.
+        subject: String,
+    },
+    /// What is silent, a line each.
+    Silences,
     /// Whether the system clock is trusted.
     Clock {
         /// Trusts it from now on.
@@ -166,6 +200,16 @@ fn serve_connection(
             let calls = shared_status.calls_in_progress(most.min(MOST_CALLS));
             (None, calls.and_then(|calls| Ok(serde_json::to_string(&calls)?)))
         }
+        (
+            Ok(
+                request @ (Request::Alarms
+                | Request::Acknowledge { .. }
+                | Request::Silence { .. }
+                | Request::Unsilence { .. }
+                | Request::Silences),
+            ),
+            _,
+        ) => (request.shown(), alarms(&request, from, shared_status)),
         (Ok(request), context) => {
             let answer = |context| answer(&request, context);
             let none = || Err(anyhow::anyhow!("no packets are recorded: set [spool] directory"));
@@ -211,10 +255,15 @@ impl Request {
             Self::Resume { call } => Some(format!("resume {call}")),
             Self::Hold { call, case, product: false } => Some(format!("hold {call} for {case}")),
             Self::Clock { confirm: true } => Some("confirm the clock".to_owned()),
+            Self::Acknowledge { id, .. } => Some(format!("acknowledge {id}")),
+            Self::Silence { rule, subject, .. } => Some(format!("silence {rule} of {subject}")),
+            Self::Unsilence { rule, subject } => Some(format!("end the silence of {rule} of {subject}")),
             Self::Hold { product: true, .. }
             | Self::Rules
             | Self::Status
             | Self::Calls { .. }
+            | Self::Alarms
+            | Self::Silences
             | Self::Clock { confirm: false } => None,
         }
     }
@@ -229,7 +278,14 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
         Request::Hold { call, case, product } => return hold(context, call, case, *product),
-        Request::Clock { .. } | Request::Status | Request::Calls { .. } => {
+        Request::Clock { .. }
+        | Request::Status
+        | Request::Calls { .. }
+        | Request::Alarms
+        | Request::Acknowledge { .. }
+        | Request::Silence { .. }
+        | Request::Unsilence { .. }
+        | Request::Silences => {
             bail!("it is no command about recordings")
         }
         Request::Pause { call } => (call, CallCommand::Pause),
@@ -239,6 +295,31 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
         Some(told) => Ok(told),
         None => bail!("no call in progress has the Call-ID `{call}`"),
     }
+}
+
+/// What is asked of the alarms, by whom as the kernel and they themselves say.
+fn alarms(request: &Request, from: &str, shared_status: &SharedStatus) -> anyhow::Result<String> {
+    let Some(alarms) = shared_status.alarms.get() else {
+        bail!("no alarms are configured: add [[alarm]], or `patterns` in [alarms]")
+    };
+    let named = |by: &String| if by.is_empty() { from.to_owned() } else { format!("{by} ({from})") };
+    alarms.ask(match request {
+        Request::Acknowledge { id, by, comment } => {
+            Ask::Acknowledge { id: id.clone(), by: named(by), comment: comment.clone() }
+        }
+        Request::Silence { rule, subject, seconds, by, comment } => Ask::Silence {
+            rule: rule.clone(),
+            subject: subject.clone(),
+            length: Nanos::from_secs(*seconds),
+            by: named(by),
+            comment: comment.clone(),
+        },
+        Request::Unsilence { rule, subject } => {
+            Ask::Unsilence { rule: rule.clone(), subject: subject.clone() }
+        }
+        Request::Silences => Ask::Silences,
+        _ => Ask::Standing,
+    })
 }
 
 /// Whether the clock is trusted, before it is confirmed.

@@ -36,10 +36,13 @@
 //! | `far_tier` | the bucket that older segments move to |
 //! | `kpis`, `trunk_outcomes` | rollups of KPIs; what became of the calls of each trunk |
 //! | `notices` | who is told of alarms |
+//! | `alarms`, `alarm_handle` | what raises alarms, and how others reach it |
 //! | `housekeeping` | the thread that deletes and moves segments |
 //! | `logger` | log lines on standard error |
 #![forbid(unsafe_code)]
 
+mod alarm_handle;
+mod alarms;
 mod call_notes;
 mod check;
 mod clock_watch;
@@ -88,6 +91,7 @@ use ringtap_report::text::counted;
 use ringtap_store::{Annotate, StoreWriter};
 use sd_notify::NotifyState;
 
+pub use crate::alarms::{LiveEvents, baseline};
 pub use crate::check::{CheckReport, check};
 use crate::clock_watch::ClockWatch;
 use crate::config::Span;

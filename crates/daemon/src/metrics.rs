@@ -1,5 +1,6 @@
 //! All metrics, in the text format of Prometheus. `docs/manual/metrics.md` is generated from [`families`].
 
+mod alarms;
 mod family;
 mod outcomes;
 mod trunks;
@@ -44,6 +45,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     families.extend(of_store(now));
     families.push(of_identities(shared_status));
     families.extend(of_conversations(shared_status));
+    families.extend(alarms::families(shared_status));
     families.extend(of_spool(now, workers));
     families
 }

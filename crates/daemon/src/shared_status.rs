@@ -12,6 +12,7 @@ use ringtap_recorder::recorder::RecordingCounts;
 use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
+use crate::alarm_handle::AlarmHandle;
 use crate::joining::JoinCounts;
 use crate::live_calls::{CallList, LiveCalls};
 use crate::outcomes::Outcomes;
@@ -75,6 +76,8 @@ pub(crate) struct SharedStatus {
     store: CountsHandle,
     /// What the joiner of conversations has done; not set before it begins.
     pub(crate) joins: OnceLock<JoinCounts>,
+    /// The alarms; not set where none are configured.
+    pub(crate) alarms: OnceLock<Arc<AlarmHandle>>,
     /// By how many seconds the clock has stepped; 0 if it is trusted.
     clock_step: AtomicI64,
     pub(crate) started: Instant,
@@ -94,6 +97,7 @@ impl SharedStatus {
             corrections: Arc::default(),
             store,
             joins: OnceLock::new(),
+            alarms: OnceLock::new(),
             clock_step: AtomicI64::new(0),
             started: Instant::now(),
         }

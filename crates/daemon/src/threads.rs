@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use anyhow::Context;
 use ringtap_capture::live::Tap;
 use ringtap_engine::Engine;
+use ringtap_kpi::Trunks;
 use ringtap_model::Nanos;
 use ringtap_recorder::amend::AmendingThread;
 use ringtap_recorder::recorder::Recorder;
@@ -19,6 +21,7 @@ use ringtap_report::time;
 use ringtap_spool::{DeletionLog, WriterSettings};
 use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
+use crate::alarms::{AlarmFeed, AlarmService, AlarmStart, LiveEvents};
 use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
@@ -52,6 +55,8 @@ pub(crate) struct Threads {
     pub(crate) housekeeping: Option<HousekeepingThread>,
     /// None in a replay, whose times are not the present ones.
     pub(crate) kpis: Option<KpiThread>,
+    /// None where no alarms are configured.
+    pub(crate) alarms: Option<AlarmService>,
     pub(crate) recording: Option<Recording>,
     pub(crate) amending: Option<AmendingThread>,
     /// Records the calls that the previous run left; ends by itself.
@@ -93,21 +98,17 @@ impl Threads {
         let (engines, calls, streams) = engines(config, workers, source.files);
         let infos = source.taps.iter().map(|(_, info)| info.clone()).collect();
         let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));
+        let is_replay = source.files;
+        let recording =
+            Recording::start(config, workers, calls, is_replay, secrets, &shared_status, far_tier)?;
         let mut threads = Self {
-            recording: Recording::start(
-                config,
-                workers,
-                calls,
-                source.files,
-                secrets,
-                &shared_status,
-                far_tier,
-            )?,
+            recording,
             shared_status,
             stop: Arc::new(AtomicBool::new(false)),
             workers: Vec::new(),
             housekeeping: None,
             kpis: None,
+            alarms: None,
             amending: None,
             recovering: None,
             files: source.files,
@@ -115,6 +116,7 @@ impl Threads {
         };
         threads.amend(config, store)?;
         let trunks = Arc::new(config.trunks().context("the trunks of the configuration cannot be used")?);
+        let feed = threads.alarms(config, &trunks, store)?;
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
@@ -133,7 +135,7 @@ impl Threads {
                 number: info.number,
                 engine,
                 recorder,
-                sink: StoreSink::new(sender()?, TrunkOutcomes::new(Arc::clone(&trunks))),
+                sink: StoreSink::new(sender()?, TrunkOutcomes::new(Arc::clone(&trunks)), feed.clone()),
                 shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
@@ -159,6 +161,38 @@ impl Threads {
             )?);
         }
         Ok(threads)
+    }
+
+    /// Starts the thread of the alarms, if there are any; returns what workers tell them by.
+    fn alarms(
+        &mut self,
+        config: &Config,
+        trunks: &Arc<Trunks>,
+        store: &StoreWriter,
+    ) -> anyhow::Result<Option<AlarmFeed>> {
+        let alarms = config.alarms();
+        if !alarms.is_enabled() {
+            return Ok(None);
+        }
+        let dropped = Arc::default();
+        let (feed, events) = AlarmFeed::new(LiveEvents::new(Arc::clone(trunks)), Arc::clone(&dropped));
+        let directories = [Some(config.store.directory.as_path()), config.spool.directory()];
+        let service = AlarmService::start(AlarmStart {
+            settings: alarms.settings,
+            kpi: config.kpi.settings(),
+            events,
+            dropped,
+            sender: store.sender().context("the store's thread has stopped")?,
+            records: config.store.directory.clone(),
+            directories: directories.into_iter().flatten().map(Path::to_owned).collect(),
+            shared_status: Arc::clone(&self.shared_status),
+            is_replay: self.files,
+            tell: Box::new(|_| {}),
+        })?;
+        // Set once, here.
+        let _ = self.shared_status.alarms.set(Arc::clone(&service.handle));
+        self.alarms = Some(service);
+        Ok(Some(feed))
     }
 
     /// Shows what became of Identity headers among the metrics.
@@ -278,18 +312,11 @@ impl Threads {
             them from the journal");
             drop(ended);
         }
+        self.alarms.into_iter().for_each(AlarmService::close);
         if let Some(amending) = self.amending {
             amending.close();
         }
-        if let Some(recovering) = self.recovering
-            && recovering.join().is_err()
-        {
-            log::error!(
-                target: "store",
-                "the thread that records calls of the previous run crashed: the next start tries again; \
-                 please report this fault of ringtap",
-            );
-        }
+        self.recovering.into_iter().for_each(wait_for_recovery);
         if let Some(recording) = self.recording {
             recording.erasing.close();
             recording.cases.close();
@@ -328,6 +355,16 @@ impl Threads {
             exit = Outcome::RecordsLost;
         }
         Ok(exit)
+    }
+}
+
+fn wait_for_recovery(recovering: JoinHandle<()>) {
+    if recovering.join().is_err() {
+        log::error!(
+            target: "store",
+            "the thread that records calls of the previous run crashed: the next start tries again; please \
+             report this fault of ringtap",
+        );
     }
 }
 

@@ -6,13 +6,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ringtap_capture::live::{self, Tap};
-use ringtap_engine::{CallNumber, CallPhase, ContinuedCall, ContinuedMedia, Engine, Sink, StreamEnd, team};
+use ringtap_engine::{
+    CallNumber, CallPhase, ContinuedCall, ContinuedMedia, Engine, IntervalSeen, RegistrationAttempt, Sink,
+    StreamEnd, team,
+};
 use ringtap_model::{Call, CallState, Frame, Id, Message, Nanos, Registration, Transaction};
 use ringtap_recorder::noted_decision::NotedDecision;
 use ringtap_recorder::recorder::{Recorder, RecordingSink};
 use ringtap_store::{CallNote, RecordSender};
 
 use super::shared_status::{SharedStatus, WorkerReport};
+use crate::alarms::AlarmFeed;
 use crate::call_notes;
 use crate::config::Speed;
 use crate::live_calls::CallList;
@@ -42,6 +46,8 @@ pub(crate) struct StoreSink {
     begun: u64,
     outcomes: Outcomes,
     trunks: TrunkOutcomes,
+    /// None where no alarms are configured.
+    alarms: Option<AlarmFeed>,
     /// What the next run has to know of the calls in progress, once this one ends.
     notes: HashMap<Id, Vec<CallNote>>,
     handed_over: Vec<HandedOver>,
@@ -51,12 +57,13 @@ pub(crate) struct StoreSink {
 pub(crate) type HandedOver = (Call, Vec<CallNote>);
 
 impl StoreSink {
-    pub(crate) fn new(sender: RecordSender, trunks: TrunkOutcomes) -> Self {
+    pub(crate) fn new(sender: RecordSender, trunks: TrunkOutcomes, alarms: Option<AlarmFeed>) -> Self {
         Self {
             sender,
             begun: 0,
             outcomes: Outcomes::default(),
             trunks,
+            alarms,
             notes: HashMap::new(),
             handed_over: Vec::new(),
         }
@@ -66,15 +73,18 @@ impl StoreSink {
 impl Sink for StoreSink {
     const PROGRESS: bool = true;
     const LOST: bool = true;
+    const INTERVALS: bool = true;
 
     fn lost(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.trunks.trunks().annotate(&mut call);
+        self.alarms.iter_mut().for_each(|alarms| alarms.ended(&call, false));
         self.sender.call(call, streams.into_iter().map(|stream| stream.record).collect());
     }
 
     fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.trunks.trunks().annotate(&mut call);
         self.trunks.add(&call, &streams);
+        self.alarms.iter_mut().for_each(|alarms| alarms.ended(&call, true));
         self.outcomes.add_call(&call);
         streams.iter().for_each(|stream| self.outcomes.add_stream(&stream.record));
         // It is recorded as it is: nobody knows whether there will be a next run.
@@ -105,7 +115,20 @@ impl Sink for StoreSink {
 
     fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
         self.begun += u64::from(phase == CallPhase::Started);
+        self.alarms.iter_mut().for_each(|alarms| alarms.progress(phase, number, call));
         self.sender.progress(number.to_bits(), call);
+    }
+
+    fn wants_intervals(&self) -> bool {
+        self.alarms.is_some()
+    }
+
+    fn interval(&mut self, interval: &IntervalSeen<'_>) {
+        self.alarms.iter().for_each(|alarms| alarms.interval(interval));
+    }
+
+    fn registration_attempt(&mut self, attempt: &RegistrationAttempt<'_>) {
+        self.alarms.iter().for_each(|alarms| alarms.registration(attempt));
     }
 }
 

@@ -6,7 +6,9 @@
 
 use std::io::{self, Write};
 
-use ringtap_model::{Call, Dtmf, Field, FieldType, Interval, Message, Record, Registration, Stream, Value};
+use ringtap_model::{
+    Alarm, Call, Dtmf, Field, FieldType, Interval, Message, Record, Registration, Stream, Value,
+};
 use serde_json::Number;
 
 use crate::text;
@@ -25,6 +27,8 @@ pub enum RecordKind {
     Registrations,
     /// One line a SIP MESSAGE
     Messages,
+    /// One line an alarm
+    Alarms,
 }
 
 impl RecordKind {
@@ -36,6 +40,7 @@ impl RecordKind {
             Self::Intervals => ["stream", "call_id"].into_iter().chain(names::<Interval>()).collect(),
             Self::Registrations => names::<Registration>().collect(),
             Self::Messages => names::<Message>().collect(),
+            Self::Alarms => names::<Alarm>().collect(),
         }
     }
 }

@@ -16,7 +16,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`calls`], [`streams`], [`registrations`], [`messages`] | tables of records, and the figures in them |
+//! | [`calls`], [`streams`], [`registrations`], [`messages`], [`alarms`] | tables of records, with figures |
 //! | [`detail`] | one call in full |
 //! | [`ladder`], [`svg`] | messages, streams and digits over time: as text, as a drawing |
 //! | [`html`] | a capture as one page for a browser |
@@ -31,6 +31,7 @@
 #![forbid(unsafe_code)]
 
 mod absence;
+pub mod alarms;
 pub mod calls;
 pub mod csv;
 pub mod detail;

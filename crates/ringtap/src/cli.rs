@@ -5,6 +5,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 use ringtap_report::time::Zone;
 
 use crate::commands::{
+    acknowledge::Acknowledge,
+    alarms::Alarms,
     analyze::Analyze,
     anonymise::Anonymise,
     bench::Bench,
@@ -33,6 +35,7 @@ use crate::commands::{
     resume::Resume,
     rules::Rules,
     run::Run,
+    silence::SilenceArgs,
     status::Status,
     verify::Verify,
 };
@@ -75,6 +78,9 @@ pub(crate) enum Command {
     Registrations(Registrations),
     Messages(Messages),
     Kpis(Box<Kpis>),
+    Alarms(Box<Alarms>),
+    Acknowledge(Acknowledge),
+    Silence(SilenceArgs),
     Export(Box<Export>),
     Anonymise(Anonymise),
     Verify(Verify),
@@ -116,6 +122,7 @@ impl Command {
             | Self::Registrations(_)
             | Self::Messages(_)
             | Self::Kpis(_)
+            | Self::Alarms(_)
             | Self::Live(_)
             | Self::Status(_)
             | Self::Hold(_)

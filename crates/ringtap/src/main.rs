@@ -22,6 +22,7 @@ mod assumed;
 mod cli;
 mod commands;
 mod distant;
+mod duration;
 mod embed;
 mod engine_config;
 mod exit;
@@ -91,6 +92,9 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Registrations(registrations) => registrations.run(screen),
         Command::Messages(messages) => messages.run(screen),
         Command::Kpis(kpis) => kpis.run(screen),
+        Command::Alarms(alarms) => alarms.run(screen),
+        Command::Acknowledge(acknowledge) => acknowledge.run(screen),
+        Command::Silence(silence) => silence.run(screen),
         Command::Generate(generate) => generate.run(screen),
         Command::Compare(compare) => compare.run(screen),
         Command::Mos(mos) => mos.run(screen),

@@ -20,6 +20,7 @@ use ringtap_report::text::grouped;
 use ringtap_tui::terminal;
 
 use crate::assumed::Assumed;
+use crate::duration::duration;
 use crate::engine_config::engine_config;
 use crate::exit::{Exit, Misuse};
 use crate::input::{Input, Unpacking};
@@ -321,19 +322,6 @@ fn factor(text: &str) -> Result<f64, String> {
     if factor.is_finite() && factor > 0.0 { Ok(factor) } else { Err("it must be above 0".to_string()) }
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || "write a time such as 10s, 5m or 2h".to_string();
-    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
-    let unit = match &text[digits..] {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        _ => return Err(wrong()),
-    };
-    Ok(Duration::from_secs(number.checked_mul(unit).ok_or_else(wrong)?))
-}
-
 const WRITING: &str = "cannot write the records";
 /// Most calls that are remembered to have lost their BYE.
 const MOST_LOST: usize = 1 << 16;
@@ -347,13 +335,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_and_factors() {
-        assert_eq!(duration("10s"), Ok(Duration::from_secs(10)));
-        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
-        assert_eq!(duration("2h"), Ok(Duration::from_secs(7_200)));
-        for wrong in ["", "s", "1d", "-1s", "99999999999999999999s", "18446744073709551615h"] {
-            assert!(duration(wrong).is_err(), "{wrong}");
-        }
+    fn factors() {
         assert!(factor("0.5").is_ok() && factor("0").is_err() && factor("nan").is_err());
     }
 }

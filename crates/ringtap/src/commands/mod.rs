@@ -1,5 +1,7 @@
 //! One module for each command: its arguments, and how it calls the crates below.
 
+pub(crate) mod acknowledge;
+pub(crate) mod alarms;
 pub(crate) mod analyze;
 pub(crate) mod anonymise;
 pub(crate) mod bench;
@@ -30,5 +32,6 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod rules;
 pub(crate) mod run;
+pub(crate) mod silence;
 pub(crate) mod status;
 pub(crate) mod verify;
