@@ -2,6 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `alarms` | alarms raised, cleared, known, silenced, and found again in the past |
 //! | `asked` | its state and the calls in progress, as it answers |
 //! | `carried` | out of the spool, whatever carried it |
 //! | `checked` | what `run --check` prints, and how it ends |
@@ -25,6 +26,7 @@
 //! | `talk` | calls written by hand |
 //! | `wire` | on a veth pair in a network namespace: calls, loss counted to the packet, a disk that is full |
 
+mod alarms;
 mod asked;
 mod carried;
 mod checked;
