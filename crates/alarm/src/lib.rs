@@ -45,6 +45,8 @@ mod capture;
 mod check;
 mod close;
 mod count;
+#[cfg(test)]
+mod equality;
 pub mod evaluator;
 pub mod event;
 mod glob;

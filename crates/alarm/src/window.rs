@@ -245,3 +245,92 @@ impl Health {
 
 /// Different values that are told apart for one subject.
 pub(crate) const VALUES: usize = 1_024;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+    use ringtap_kpi::{CallFacts, CallTimes};
+    use ringtap_model::CallState;
+
+    use super::*;
+
+    fn facts(code: u16, delay: u16) -> CallFacts {
+        let state = if code == 200 { CallState::Completed } else { CallState::Failed };
+        let time = |millis: u16| Some(Nanos::from_millis(1_000 + u64::from(millis)));
+        let times = CallTimes {
+            state,
+            code,
+            invite: time(0),
+            trying: None,
+            ringing: time(delay),
+            answer: None,
+            end: time(delay),
+            pdd_ms: Some(delay.into()),
+            sdd_ms: None,
+            duration_ms: Some(f64::from(delay) * 10.0),
+        };
+        CallFacts::whole(&times, Nanos::from_secs(3))
+    }
+
+    /// Slots that pass, then a value that comes.
+    fn steps() -> impl Strategy<Value = Vec<(usize, u16)>> {
+        prop::collection::vec((0_usize..4, 0_u16..12), 0..80)
+    }
+
+    proptest! {
+        /// The sums are at each step what counting again all that came in the last slots gives.
+        #[test]
+        fn running_sums_are_those_of_the_last_slots(steps in steps(), length in 1_usize..6) {
+            let slots = length + 1;
+            let (mut cells, mut tally) = (Cells::new(slots), Tally::new(slots));
+            let (mut distinct, mut health) = (Distinct::new(slots), Health::new(slots));
+            let mut came: Vec<(usize, u16)> = Vec::new();
+            let (mut slot, mut turn) = (0, 0);
+            for (pass, value) in steps {
+                for _ in 0..pass {
+                    cells.close(turn);
+                    tally.close(turn);
+                    distinct.close(turn);
+                    health.close(turn);
+                    slot += 1;
+                    turn = after(turn, slots);
+                    let last: Vec<u16> = came
+                        .iter()
+                        .filter(|(when, _)| (slot.max(length) - length..slot).contains(when))
+                        .map(|(_, value)| *value)
+                        .collect();
+                    let mut cell = Cell::default();
+                    last.iter().for_each(|value| cell.call(&facts(200 + value % 4 * 100, *value), false));
+                    prop_assert_eq!(&*cells.sum, &cell);
+                    let sum: u64 = last.iter().map(|value| u64::from(*value)).sum();
+                    prop_assert_eq!(tally.sum, [last.len() as u64, sum, 0]);
+                    let different: BTreeSet<u16> = last.iter().copied().collect();
+                    prop_assert_eq!(distinct.last.len(), different.len());
+                    let run = (0..12).map(|first| (first..).take_while(|v| different.contains(v)).count());
+                    prop_assert_eq!(distinct.longest_run(), run.max().unwrap_or(0) as u64);
+                    let dropped = health.read(HealthFigure::RecordsDropped);
+                    let expected = (!last.is_empty()).then_some(sum as f64);
+                    prop_assert_eq!(dropped, Reading { value: expected, behind: last.len() as u64 });
+                    let windows = [cells.filled == 0, distinct.last.is_empty()];
+                    prop_assert_eq!(windows, [last.is_empty(); 2]);
+                }
+                came.push((slot, value));
+                cells.open(turn).call(&facts(200 + value % 4 * 100, value), false);
+                tally.add(turn, [1, value.into(), 0]);
+                distinct.add(turn, value.into());
+                health.add(turn, value.into());
+            }
+        }
+    }
+
+    #[test]
+    fn different_values_have_a_ceiling() {
+        let mut distinct = Distinct::new(3);
+        (0..10_000).for_each(|value| distinct.add(0, value * 7));
+        assert_eq!((distinct.last.len(), distinct.slots[0].len()), (VALUES, VALUES));
+        (0..3).for_each(|turn| _ = distinct.close(turn));
+        assert!(distinct.last.is_empty());
+    }
+}

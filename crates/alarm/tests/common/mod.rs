@@ -1,6 +1,8 @@
 //! Rules and events for tests.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub(crate) mod traffic;
+
 use std::net::{IpAddr, Ipv4Addr};
 
 use ringtap_alarm::{
