@@ -79,7 +79,7 @@ fn trunk_with_loss(seed: u64) {
     let after = |time: Nanos, second: f64| time.since(MONDAY).secs_f64() - second;
     let delay = after(raised.alarm.raised, bad_from);
     assert!((0.0..=20.0).contains(&delay), "seed {seed}: raised after {delay} s");
-    let delay = after(cleared.alarm.cleared.unwrap(), bad_to);
+    let delay = after(cleared.alarm.cleared.expect("it cleared"), bad_to);
     assert!((0.0..=40.0).contains(&delay), "seed {seed}: cleared after {delay} s");
     assert_eq!(raised.alarm.calls.len(), 10);
     assert!(raised.alarm.text.starts_with("Trunk customer-17: 1."), "{}", raised.alarm.text);

@@ -184,15 +184,16 @@ impl World {
                 let lost = (mean + self.random.share()) as u32;
                 // G.711 with concealment: 4.33 at 1 %, 4.1 at 3 %.
                 let mos = (4.41 - 10.0 * (own_loss + injected)).max(1.0);
-                events.push(interval(Some(call.number), until, expected.saturating_sub(lost), lost, mos));
+                let packets = expected.saturating_sub(lost);
+                events.push(interval(Some(call.number), until, packets, lost, mos));
                 begin = until;
             }
         }
     }
 }
 
-/// How much of the busiest traffic there is: from 08:00 to 18:00 most, at night little, on Saturday and Sunday
-/// a third.
+/// How much of the busiest traffic there is: from 08:00 to 18:00 most, at night little, on Saturday and
+/// Sunday a third.
 fn busy(time: f64) -> f64 {
     let (day, hour) = ((time / 86_400.0) as u64 % 7, time / 3_600.0 % 24.0);
     let of_day = match hour {
