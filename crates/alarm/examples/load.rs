@@ -188,7 +188,7 @@ fn interval(call: u64, stream: u64, number: u64) -> Event {
         time: second(number),
         codec: Some("PCMA".into()),
         packets: 500,
-        lost: (stream % 50 == 0).into(),
+        lost: stream.is_multiple_of(50).into(),
         jitter_ms: 1.0 + (stream % 80) as f64 / 10.0,
         mos: Some(4.4 - (stream % 90) as f64 / 100.0),
     }))

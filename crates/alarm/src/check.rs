@@ -4,7 +4,12 @@ use ringtap_model::Nanos;
 
 use crate::baseline::has_past;
 use crate::names::Family;
-use crate::rule::{Limit, Per, Rule};
+use crate::rule::{Limit, Per, Rule, Watched};
+
+/// What a figure goes with.
+pub(crate) fn fitting(watched: &Watched) -> Vec<Per> {
+    Per::of(watched.family())
+}
 
 impl Rule {
     /// Whether the rule can be evaluated.
@@ -14,7 +19,7 @@ impl Rule {
     /// It cannot: names the key, and what would be right.
     pub fn check(&self) -> Result<(), String> {
         let figure = self.watched.name();
-        let fitting = Per::of(self.watched.family());
+        let fitting = fitting(&self.watched);
         if !fitting.contains(&self.per) {
             let names: Vec<&str> = fitting.iter().map(|per| per.name()).collect();
             let (per, names) = (self.per.name(), names.join(", "));
@@ -78,7 +83,7 @@ mod tests {
     use ringtap_model::Severity;
 
     use super::*;
-    use crate::rule::{Hours, Watched};
+    use crate::rule::Hours;
 
     fn rule(figure: &str, per: &str, minimum: u64, is_above: bool, raise: f64, clear: f64) -> Rule {
         Rule {

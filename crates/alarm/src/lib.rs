@@ -52,6 +52,8 @@ pub mod event;
 mod glob;
 mod judge;
 mod learned;
+#[cfg(test)]
+mod manual;
 mod names;
 mod number;
 pub mod patterns;
