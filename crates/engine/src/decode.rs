@@ -268,6 +268,8 @@ impl<X: Tracker> Engine<X> {
         }
     }
 
+    /// Not inlined: among the code for datagrams it would cost every media packet instructions.
+    #[inline(never)]
     fn message<S: Sink>(
         &mut self,
         bytes: &[u8],
