@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 27] = [
+const LAYERS: [(&str, u8); 28] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -27,6 +27,7 @@ const LAYERS: [(&str, u8); 27] = [
     ("report", 2),
     ("spool", 2),
     ("stir", 2),
+    ("users", 2),
     ("store", 2),
     ("traffic", 2),
     ("bench", 3),

@@ -44,6 +44,7 @@ pub mod registration;
 pub mod stream;
 pub mod transaction;
 pub mod units;
+pub mod user;
 
 pub use address::Endpoint;
 pub use alarm::{Alarm, Severity};
@@ -64,3 +65,4 @@ pub use registration::{Registration, RegistrationState};
 pub use stream::{Interval, LostAt, RtcpReport, RtcpReportKind, RttSource, Stream};
 pub use transaction::Transaction;
 pub use units::{Hz, Nanos};
+pub use user::{Failure, MethodCount, User};

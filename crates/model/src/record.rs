@@ -320,6 +320,9 @@ mod tests {
         check::<crate::Transaction>();
         check::<crate::Alarm>();
         check::<crate::Amendment>();
+        check::<crate::User>();
+        check::<crate::MethodCount>();
+        check::<crate::Failure>();
     }
 
     fn again<R: Record>(record: &R) -> Result<R, &'static str> {

@@ -7,7 +7,8 @@
 use std::io::{self, Write};
 
 use ringtap_model::{
-    Alarm, Call, Dtmf, Field, FieldType, Interval, Message, Record, Registration, Stream, Value,
+    Alarm, Call, Dtmf, Failure, Field, FieldType, Interval, Message, MethodCount, Record, Registration,
+    Stream, User, Value,
 };
 use serde_json::Number;
 
@@ -29,6 +30,8 @@ pub enum RecordKind {
     Messages,
     /// One line an alarm
     Alarms,
+    /// One line a user
+    Users,
 }
 
 impl RecordKind {
@@ -41,6 +44,7 @@ impl RecordKind {
             Self::Registrations => names::<Registration>().collect(),
             Self::Messages => names::<Message>().collect(),
             Self::Alarms => names::<Alarm>().collect(),
+            Self::Users => names::<User>().collect(),
         }
     }
 }
@@ -61,6 +65,11 @@ fn is_list_of<Part: Record>(kind: FieldType) -> bool {
 
 fn cells<R: Record>(record: &R) -> impl Iterator<Item = String> {
     columns::<R>().map(|field| match (field.value)(record) {
+        // What is counted, with its count.
+        Value::Parts(parts) if is_list_of::<Failure>(field.kind) || is_list_of::<MethodCount>(field.kind) => {
+            let count = |part| format!("{}={}", cell(parts.value(part, 0)), cell(parts.value(part, 1)));
+            (0..parts.count()).map(count).collect::<Vec<_>>().join(" ")
+        }
         // Digits are one number, other lists words.
         Value::Parts(parts) if !is_list_of::<Dtmf>(field.kind) => {
             (0..parts.count()).map(|part| cell(parts.value(part, 0))).collect::<Vec<_>>().join(" ")

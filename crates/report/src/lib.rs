@@ -16,7 +16,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`calls`], [`streams`], [`registrations`], [`messages`], [`alarms`] | tables of records, with figures |
+//! | [`calls`], [`streams`], [`registrations`], [`messages`], [`alarms`], [`users`] | tables of records |
 //! | [`detail`] | one call in full |
 //! | [`ladder`], [`svg`] | messages, streams and digits over time: as text, as a drawing |
 //! | [`html`] | a capture as one page for a browser |
@@ -53,3 +53,4 @@ pub mod svg;
 pub mod table;
 pub mod text;
 pub mod time;
+pub mod users;

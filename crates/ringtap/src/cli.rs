@@ -37,6 +37,7 @@ use crate::commands::{
     run::Run,
     silence::SilenceArgs,
     status::Status,
+    users::UserList,
     verify::Verify,
 };
 use crate::screen::Colour;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Streams(Streams),
     Registrations(Registrations),
     Messages(Messages),
+    #[command(name = "users")]
+    Users(Box<UserList>),
     Kpis(Box<Kpis>),
     Alarms(Box<Alarms>),
     Acknowledge(Acknowledge),
@@ -121,6 +124,7 @@ impl Command {
             | Self::Streams(_)
             | Self::Registrations(_)
             | Self::Messages(_)
+            | Self::Users(_)
             | Self::Kpis(_)
             | Self::Alarms(_)
             | Self::Live(_)

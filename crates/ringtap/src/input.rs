@@ -21,6 +21,7 @@ use anyhow::{anyhow, bail};
 use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::{Capture, Damage, Merge};
+use ringtap_engine::config::TRANSACTIONS;
 use ringtap_engine::{Config, Counters, Engine};
 pub(crate) use ringtap_export::find::Listener;
 use ringtap_model::Frame;
@@ -65,6 +66,8 @@ pub(crate) struct Input {
     captures: Vec<Capture>,
     /// How voice is rated.
     assumed: Assumed,
+    /// Whether transactions outside of calls are recorded.
+    transactions: bool,
     /// Ctrl-C interrupted standard input; what had arrived by then is available.
     cut_short: bool,
 }
@@ -151,7 +154,12 @@ impl Input {
             match receiver.recv_timeout(Duration::from_millis(50)) {
                 Ok(captures) => {
                     let cut_short = piped && interrupt::asked();
-                    return Ok(Self { captures: captures?, assumed: Assumed::default(), cut_short });
+                    return Ok(Self {
+                        captures: captures?,
+                        assumed: Assumed::default(),
+                        transactions: false,
+                        cut_short,
+                    });
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(anyhow!(
@@ -173,8 +181,14 @@ impl Input {
         Self { assumed, ..self }
     }
 
+    /// Records SUBSCRIBE, NOTIFY, OPTIONS and PUBLISH transactions outside of calls.
+    pub(crate) fn with_transactions(self) -> Self {
+        Self { transactions: true, ..self }
+    }
+
     fn config(&self) -> Config {
-        Config { receivers: self.assumed.receivers(), ..engine_config() }
+        let transactions = if self.transactions { TRANSACTIONS.to_vec() } else { Vec::new() };
+        Config { receivers: self.assumed.receivers(), transactions, ..engine_config() }
     }
 
     /// Size of the input in bytes.

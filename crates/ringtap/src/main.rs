@@ -91,6 +91,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Streams(streams) => streams.run(screen),
         Command::Registrations(registrations) => registrations.run(screen),
         Command::Messages(messages) => messages.run(screen),
+        Command::Users(users) => users.run(screen),
         Command::Kpis(kpis) => kpis.run(screen),
         Command::Alarms(alarms) => alarms.run(screen),
         Command::Acknowledge(acknowledge) => acknowledge.run(screen),

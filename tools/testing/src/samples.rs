@@ -4,9 +4,10 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use ringtap_model::{
-    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Hz, Id, Interval, LostAt, Message, Nanos,
-    Party, Protocol, QualityReport, QualityReportKind, QualityView, Recorded, Registration,
-    RegistrationState, RtcpReport, RtcpReportKind, RttSource, Severity, Stream, Transaction, Transport,
+    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Failure, Hz, Id, Interval, LostAt,
+    Message, MethodCount, Nanos, Party, Protocol, QualityReport, QualityReportKind, QualityView, Recorded,
+    Registration, RegistrationState, RtcpReport, RtcpReportKind, RttSource, Severity, Stream, Transaction,
+    Transport, User,
 };
 
 /// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
@@ -387,5 +388,31 @@ pub fn alarm() -> Alarm {
         acknowledged_by: None,
         comment: None,
         silenced_until: None,
+    }
+}
+
+/// A user who registers, calls and fails at times.
+pub fn user() -> User {
+    let method = |method: &str, count| MethodCount { method: method.into(), count };
+    User {
+        aor: "221111111@example.org".into(),
+        display_name: Some("Božena".into()),
+        contact: Some("sip:221111111@192.0.2.1:5060".into()),
+        user_agent: Some("Phone/1.0".into()),
+        address: Some(endpoint(1, 5060)),
+        registered_until: Some(START + Nanos::from_secs(3_600)),
+        registrations: 14,
+        registrations_failed: 5,
+        calls_made: 7,
+        calls_made_answered: 4,
+        calls_made_rejected: 2,
+        calls_received: 3,
+        calls_received_answered: 3,
+        calls_received_rejected: 0,
+        messages_received: 1,
+        methods: vec![method("OPTIONS", 120), method("REGISTER", 14), method("INVITE", 7)],
+        failures: vec![Failure { code: 403, count: 5 }, Failure { code: 486, count: 2 }],
+        first: START,
+        last: START + Nanos::from_secs(600),
     }
 }

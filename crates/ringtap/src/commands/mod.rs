@@ -34,4 +34,5 @@ pub(crate) mod rules;
 pub(crate) mod run;
 pub(crate) mod silence;
 pub(crate) mod status;
+pub(crate) mod users;
 pub(crate) mod verify;

@@ -81,7 +81,7 @@ fn lines(out: &str) -> Vec<&str> {
 #[test]
 fn a_file_and_its_database_give_the_same_records() {
     let (_folder, path, store) = stored();
-    let cases: [(&str, &[&str], usize); 19] = [
+    let cases: [(&str, &[&str], usize); 23] = [
         ("calls", &[], 2),
         ("calls", &["--number", "*0138"], 1),
         ("calls", &["--number", "+44*"], 2),
@@ -101,6 +101,10 @@ fn a_file_and_its_database_give_the_same_records() {
         ("messages", &["--to", "2002", "--code", "2xx"], 1),
         ("messages", &["--from", "2002"], 0),
         ("messages", &["--call-id", "msg*"], 1),
+        ("users", &[], 5),
+        ("users", &["--number", "2001"], 1),
+        ("users", &["--code", "4xx"], 3),
+        ("users", &["--loss-above", "1"], 2),
     ];
     for (command, filters, count) in cases {
         let of_file = match command {
@@ -114,7 +118,7 @@ fn a_file_and_its_database_give_the_same_records() {
         assert_eq!(of_file, lines(&of_store), "{command} {filters:?}");
         assert_eq!(of_file.len(), count, "{command} {filters:?}");
     }
-    for command in ["streams", "registrations", "messages"] {
+    for command in ["streams", "registrations", "messages", "users"] {
         for format in ["table", "csv"] {
             let of_file = done(run([command, "--format", format, text(&path)]));
             let of_store = done(run([command, "--format", format, "--store", text(&store)]));
@@ -124,6 +128,44 @@ fn a_file_and_its_database_give_the_same_records() {
     }
     let refused = run(["registrations", "--codec", "PCMA", text(&path)]);
     assert!(refused.status == 2 && refused.err.contains("`--codec`"), "{refused:?}");
+}
+
+/// What is no call, registration or MESSAGE is counted too; each user once, whatever it did.
+#[test]
+fn users_of_a_capture_have_what_they_sent_by_method_and_what_failed() {
+    let mut built = Built::default();
+    let message = |start: &str, call: u64, method: &str, more: &str| {
+        format!(
+            "{start}\r\nVia: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK{call}\r\n\
+             From: \"Alice\" <sip:alice@x>;tag=a\r\nTo: <sip:alice@x>\r\n\
+             Call-ID: {call}@192.0.2.1\r\nCSeq: 1 {method}\r\n{more}\r\n"
+        )
+    };
+    let sent = [("REGISTER", 200), ("OPTIONS", 200), ("OPTIONS", 408), ("SUBSCRIBE", 489), ("PUBLISH", 200)];
+    for (call, (method, code)) in (0..).zip(sent) {
+        let device = "User-Agent: Phone/2\r\nContact: <sip:alice@192.0.2.1>\r\nExpires: 600\r\n";
+        let request = format!("{method} sip:x SIP/2.0");
+        built.sip(1_000 * call, true, &message(&request, call, method, device));
+        built.sip(1_000 * call + 20, false, &message(&format!("SIP/2.0 {code} X"), call, method, ""));
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("in.pcap");
+    built.write(&path);
+    let out = done(run(["users", "--format", "jsonl", text(&path)]));
+    let user: serde_json::Value = serde_json::from_str(&out).expect("one line");
+    assert_eq!(user["aor"], "alice@x");
+    assert_eq!((&user["user_agent"], &user["contact"]), (&"Phone/2".into(), &"sip:alice@192.0.2.1".into()));
+    let expected = serde_json::json!([
+        { "method": "OPTIONS", "count": 2 }, { "method": "PUBLISH", "count": 1 },
+        { "method": "REGISTER", "count": 1 }, { "method": "SUBSCRIBE", "count": 1 }
+    ]);
+    assert_eq!(user["methods"], expected);
+    let expected = serde_json::json!([{ "code": 408, "count": 1 }, { "code": 489, "count": 1 }]);
+    assert_eq!(user["failures"], expected);
+    let table = done(run(["users", text(&path)]));
+    assert!(table.contains("1x408 1x489") && table.contains("2 OPTIONS"), "{table}");
+    let csv = done(run(["users", "--format", "csv", text(&path)]));
+    assert!(csv.contains("OPTIONS=2 PUBLISH=1 REGISTER=1 SUBSCRIBE=1,408=1 489=1"), "{csv}");
 }
 
 #[test]
