@@ -41,6 +41,7 @@ impl Evaluator {
         let first = self.standing.changes.len();
         let mut kept = Vec::with_capacity(active.len());
         for id in active {
+            self.pass_on(place, id, now);
             let has_changed = self.series[place].close_group(id);
             self.look(place, id, &rules, has_changed, now);
             if self.is_needed(place, id, now) {

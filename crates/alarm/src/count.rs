@@ -122,6 +122,9 @@ impl Evaluator {
     }
 
     fn new_country(&mut self, place: usize, call: &FollowedCall, country: u16, began: &CallBegan) {
+        if self.series[place].is_fed {
+            return;
+        }
         let per = self.series[place].per;
         for id in call.subjects.of(per) {
             let name = self.subjects.name(per, id);
@@ -310,19 +313,41 @@ impl Evaluator {
 
     /// Counts something for all subjects of a call that a series looks at.
     fn update_all(&mut self, place: usize, call: &FollowedCall, update: Update<'_>, time: Nanos) {
+        if self.series[place].is_fed {
+            return;
+        }
         for id in call.subjects.of(self.series[place].per) {
             self.update(place, id, update, time);
         }
     }
 
     fn update(&mut self, place: usize, id: SubjectId, update: Update<'_>, time: Nanos) {
+        if id == NOBODY || self.series[place].is_fed {
+            return;
+        }
+        // What is too old for the shortest time counts for the longer ones.
+        let late = self.now.since(time);
+        let mut place = place;
+        while late > self.series[place].over {
+            let Some(next) = self.series[place].next_longer else { return };
+            place = next;
+        }
         let Self { series, subjects, settings, now, .. } = self;
         let series: &mut Series = &mut series[place];
-        let is_late = now.since(time) > series.over;
-        if id == NOBODY || is_late || series.needs_a_name() && &*subjects.name(series.per, id) == key::NONE {
+        if series.needs_a_name() && &*subjects.name(series.per, id) == key::NONE {
             return;
         }
         series.update(id, update, &settings.rules, subjects, *now);
+    }
+
+    /// Passes what closes in a series on to the one with the next longer slots.
+    pub(crate) fn pass_on(&mut self, place: usize, id: SubjectId, now: Nanos) {
+        let Some(next) = self.series[place].next_longer else { return };
+        let Self { series, subjects, settings, .. } = self;
+        let Ok([from, to]) = series.get_disjoint_mut([place, next]) else { return };
+        if let Some(update) = from.open_slot(id) {
+            to.update(id, update, &settings.rules, subjects, now);
+        }
     }
 
     fn show(&mut self, call: &FollowedCall, kind: Evidence, time: Nanos) {

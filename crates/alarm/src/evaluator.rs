@@ -146,8 +146,9 @@ impl Evaluator {
 
     fn close_slots(&mut self) {
         loop {
-            let due =
-                self.series.iter().enumerate().min_by_key(|(place, series)| (series.next_close, *place));
+            // At the same moment the shortest slot first: it passes on what it has.
+            let first = |(place, series): &(usize, &Series)| (series.next_close, series.slot, *place);
+            let due = self.series.iter().enumerate().min_by_key(first);
             let Some((place, next)) = due.map(|(place, series)| (place, series.next_close)) else {
                 // Without rules, calls are forgotten each second all the same.
                 self.next_close = self.now + Nanos::from_secs(1);

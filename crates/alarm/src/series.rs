@@ -1,6 +1,6 @@
 //! One figure over one time, for all subjects of a kind: shared by the rules that look at it.
 
-use ringtap_kpi::CallFacts;
+use ringtap_kpi::{CallFacts, Cell};
 use ringtap_model::Nanos;
 
 use crate::event::{HealthFigure, IntervalSeen};
@@ -76,7 +76,12 @@ pub(crate) enum Update<'a> {
     Value(u64),
     Call(&'a CallFacts),
     Interval(&'a IntervalSeen),
-    Attempt { failed: bool, delay_ms: Option<f64> },
+    /// What a shorter slot has.
+    Cell(&'a Cell),
+    Attempt {
+        failed: bool,
+        delay_ms: Option<f64>,
+    },
     CallBegan,
     CallEnded,
     CallAnswered(Nanos, u64),
@@ -94,6 +99,7 @@ impl Update<'_> {
             (Window::Tally(tally), Self::Count(counts)) => tally.add(turn, counts),
             (Window::Distinct(distinct), Self::Value(value)) => distinct.add(turn, value),
             (Window::Cells(cells), Self::Call(facts)) => cells.open(turn).call(facts, false),
+            (Window::Cells(cells), Self::Cell(cell)) => cells.open(turn).merge(cell),
             (Window::Cells(cells), Self::Interval(seen)) => {
                 let (packets, lost) = (u64::from(seen.packets), u64::from(seen.lost));
                 cells.open(turn).interval(seen.mos, packets, lost, seen.jitter_ms);
@@ -150,9 +156,13 @@ pub(crate) struct Series {
     pub(crate) registrations: bool,
     /// Whether a rule waits for an absence, so that subjects stay when nothing happens.
     pub(crate) has_absence: bool,
+    /// The series of the same figures whose slots are the next longer ones: it gets each slot that closes here.
+    pub(crate) next_longer: Option<usize>,
+    /// Whether it gets what it counts from a series with shorter slots, not from events.
+    pub(crate) is_fed: bool,
     /// When the open slot closes.
     pub(crate) next_close: Nanos,
-    slot: Nanos,
+    pub(crate) slot: Nanos,
     slots: usize,
     turn: usize,
     /// Slots that were closed since the last update.
@@ -189,6 +199,7 @@ impl Series {
                 Family::Health => {}
             }
         }
+        chain(&mut all);
         all
     }
 
@@ -204,6 +215,8 @@ impl Series {
             streams: false,
             registrations: false,
             has_absence: false,
+            next_longer: None,
+            is_fed: false,
             next_close: Nanos(now.0 - now.0 % slot.0) + slot,
             slot,
             // One more for the open slot.
@@ -258,7 +271,7 @@ impl Series {
                 .filter(|(_, number)| looks(**number))
                 .map(|(place, _)| (place, State::Quiet))
                 .collect();
-            self.groups[index] = if looking.is_empty() {
+            self.groups[index] = if looking.is_empty() && self.next_longer.is_none() {
                 Place::Ignored
             } else {
                 subjects.hold_again(self.per, id);
@@ -307,6 +320,16 @@ impl Series {
         calls.into_iter().flatten().map(|(_, number)| *number).take(SHOWN)
     }
 
+    /// What the open slot of a group has.
+    pub(crate) fn open_slot(&self, id: SubjectId) -> Option<Update<'_>> {
+        let Some(Place::Group(group)) = self.groups.get(id as usize) else { return None };
+        match &group.window {
+            Window::Cells(cells) => cells.opened(self.turn).map(Update::Cell),
+            Window::Tally(tally) => tally.opened(self.turn).map(Update::Count),
+            _ => None,
+        }
+    }
+
     /// Closes the slot of a group: whether something changed.
     pub(crate) fn close_group(&mut self, id: SubjectId) -> bool {
         let turn = self.turn;
@@ -327,6 +350,29 @@ impl Series {
     pub(crate) fn forget(&mut self, id: SubjectId) {
         if let Some(place) = self.groups.get_mut(id as usize) {
             *place = Place::Unknown;
+        }
+    }
+}
+
+/// Lets series of the same figures feed each other, from the shortest slots to the longest: an event is then
+/// counted once, not once for each time that rules look back.
+fn chain(all: &mut [Series]) {
+    for place in 0..all.len() {
+        let Series { counted, per, slot, .. } = all[place];
+        let adds_up = matches!(counted.window(1), Window::Cells(_) | Window::Tally(_));
+        let longer =
+            |series: &Series| adds_up && series.counted == counted && series.per == per && series.slot > slot;
+        let next = (0..all.len()).filter(|other| longer(&all[*other])).min_by_key(|other| all[*other].slot);
+        all[place].next_longer = next;
+        if let Some(next) = next {
+            all[next].is_fed = true;
+            // Whatever one of them counts, those before it count.
+            let kinds = [all[place].calls, all[place].streams, all[place].registrations];
+            for other in all.iter_mut().filter(|other| other.counted == counted && other.per == per) {
+                other.calls |= kinds[0];
+                other.streams |= kinds[1];
+                other.registrations |= kinds[2];
+            }
         }
     }
 }

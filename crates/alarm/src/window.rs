@@ -108,6 +108,11 @@ impl Cells {
         slot.get_or_insert_default()
     }
 
+    /// What the open slot has.
+    pub(crate) fn opened(&self, turn: usize) -> Option<&Cell> {
+        self.slots[turn].as_deref()
+    }
+
     fn close(&mut self, turn: usize) -> bool {
         let oldest = after(turn, self.slots.len());
         if let Some(cell) = &self.slots[turn] {
@@ -138,6 +143,11 @@ impl Tally {
         for (count, more) in self.slots[turn].iter_mut().zip(counts) {
             *count = count.saturating_add(more);
         }
+    }
+
+    /// What the open slot has.
+    pub(crate) fn opened(&self, turn: usize) -> Option<[u64; 3]> {
+        Some(self.slots[turn]).filter(|counts| *counts != [0; 3])
     }
 
     fn close(&mut self, turn: usize) -> bool {

@@ -142,3 +142,41 @@ fn hours() {
     let changes = play(&mut evaluator, calls(&all), 32.0 * hour);
     assert_eq!(shown(&changes), ["raised 107840 night ", "cleared 108000 night "]);
 }
+
+/// The rules of several times count the same as each alone, though only the shortest counts events.
+#[test]
+fn several_times_count_the_same_as_each_alone() {
+    let asr = |over: u64| rule(&format!("asr {over}"), "asr", "trunk", over, ("below", 50.0, 70.0));
+    let loss = |over: u64| rule(&format!("loss {over}"), "loss_pct", "trunk", over, ("above", 1.0, 0.5));
+    let mos = |over: u64| rule(&format!("mos {over}"), "mos_p5", "trunk", over, ("below", 3.5, 3.8));
+    let mut events = Vec::new();
+    for n in 0..600_u64 {
+        let is_bad = n % 200 > 120;
+        let call = match is_bad && n % 3 > 0 {
+            true => TestCall::failed(n, n as f64, 503),
+            false => TestCall::answered(n, n as f64, 40.0),
+        };
+        events.extend(call.events());
+        let (lost, mos) = if is_bad { (20, 3.0) } else { (0, 4.4) };
+        events.push(interval(Some(n), n as f64 + 1.5, 480, lost, mos));
+    }
+    // Slots of 1, 4, 20 and 60 s, which divide each other.
+    let overs = [300, 15, 900, 60];
+    let rules = |overs: &[u64]| overs.iter().flat_map(|over| [asr(*over), loss(*over), mos(*over)]).collect();
+    let together = play(&mut evaluator(rules(&overs)), events.clone(), 2_000.0);
+    assert!(together.len() > 30, "{:#?}", shown(&together));
+    let mut alone = Vec::new();
+    for over in overs {
+        alone.extend(play(&mut evaluator(rules(&[over])), events.clone(), 2_000.0));
+    }
+    let lines = |changes: &[ringtap_alarm::Change]| {
+        let mut lines: Vec<String> = shown(changes)
+            .into_iter()
+            .zip(changes)
+            .map(|(line, c)| format!("{line} {}", c.alarm.text))
+            .collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&together), lines(&alone));
+}
