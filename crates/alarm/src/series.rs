@@ -156,7 +156,7 @@ pub(crate) struct Series {
     pub(crate) registrations: bool,
     /// Whether a rule waits for an absence, so that subjects stay when nothing happens.
     pub(crate) has_absence: bool,
-    /// The series of the same figures whose slots are the next longer ones: it gets each slot that closes here.
+    /// The series of the same figures with the next longer slots: it gets each slot that closes here.
     pub(crate) next_longer: Option<usize>,
     /// Whether it gets what it counts from a series with shorter slots, not from events.
     pub(crate) is_fed: bool,
