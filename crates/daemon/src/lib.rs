@@ -86,11 +86,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use nix::unistd::User;
-use ringtap_model::Nanos;
+use ringtap_model::{Alarm, Nanos};
 use ringtap_report::text::counted;
 use ringtap_store::{Annotate, StoreWriter};
 use sd_notify::NotifyState;
 
+use crate::alarm_handle::Ask;
 pub use crate::alarms::{LiveEvents, baseline};
 pub use crate::check::{CheckReport, check};
 use crate::clock_watch::ClockWatch;
@@ -103,6 +104,7 @@ use crate::joining::{JoinCounts, Joining};
 pub use crate::kpis::KpiRollups;
 use crate::locks::Locks;
 use crate::main_loop::{MainLoop, listen_to_signals};
+use crate::notices::Notifier;
 pub use crate::processes::child::COMMAND as PROCESS_COMMAND;
 use crate::processes::confinement::Confinement;
 use crate::processes::environment::Credentials;
@@ -147,6 +149,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let key_holder = KeyHolder::start(&config).context("[spool]")?;
     let secrets = key_holder.as_ref().map(KeyHolder::secrets).unwrap_or_default();
     let far_tier = Arc::new(FarTier::start(&config, credentials)?);
+    let mut notifier = Notifier::start(&config)?;
     system::give_up(user.as_ref())?;
     let control = config.process.control().map(control::listen).transpose()?;
     let _locks = Locks::take(&config)?;
@@ -165,6 +168,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     annotate.push(Box::new(store::Identities(identities)));
     let (store, recovered) = StoreWriter::open_annotating(&store_settings, annotate, store::log_event)?;
     let threads = Threads::start(&config, source, &store, recovered, &secrets, &far_tier, &clock)?;
+    notifier.as_mut().map_or(Ok(()), |notifier| tell(&config, &threads, notifier))?;
     threads.show_identities(identity_counts);
     // Set once, here.
     let _ = threads.shared_status.joins.set(joins);
@@ -187,11 +191,29 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let lost = main_loop.run(&signals);
     system::notify(&[NotifyState::Stopping]);
     let outcome = threads.stop(store)?;
+    notifier.into_iter().for_each(Notifier::close);
     if let Some(holder) = &key_holder {
         holder.process.close();
     }
     far_tier.close();
     Ok(if lost { Outcome::WorkerFailed } else { outcome })
+}
+
+/// Has the targets told of alarms, and those that forget of the alarms that stand since before the start.
+fn tell(config: &Config, threads: &Threads, notifier: &mut Notifier) -> anyhow::Result<()> {
+    notifier.run()?;
+    // Set once, here.
+    let _ = threads.shared_status.notices.set(Arc::clone(notifier.notices()));
+    let Some(alarms) = threads.shared_status.alarms.get() else { return Ok(()) };
+    let rules = config.alarms().settings.rules;
+    let standing = alarms.ask(Ask::Standing)?;
+    for alarm in standing.lines().filter_map(|line| serde_json::from_str::<Alarm>(line).ok()) {
+        let rule = rules.iter().find(|rule| rule.name == alarm.rule);
+        if alarm.silenced_until.is_none() {
+            notifier.notices().tell_standing(&alarm, rule.map_or(&[], |rule| &rule.notify));
+        }
+    }
+    Ok(())
 }
 
 /// What completes records before they are stored.

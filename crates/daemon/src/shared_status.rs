@@ -73,6 +73,8 @@ pub(crate) struct SharedStatus {
     pub(crate) corrections: Arc<Corrections>,
     /// What became of Identity headers.
     pub(crate) identities: OnceLock<Arc<ringtap_stir::Counts>>,
+    /// Who was told of alarms; not set where nobody is.
+    pub(crate) notices: OnceLock<Arc<crate::notices::Notices>>,
     store: CountsHandle,
     /// What the joiner of conversations has done; not set before it begins.
     pub(crate) joins: OnceLock<JoinCounts>,
@@ -90,6 +92,7 @@ impl SharedStatus {
         Self {
             live_calls: LiveCalls::new(workers.len()),
             identities: OnceLock::new(),
+            notices: OnceLock::new(),
             reports: workers.iter().map(|_| Mutex::default()).collect(),
             lost: workers.iter().map(|_| AtomicU64::new(0)).collect(),
             workers,

@@ -9,6 +9,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use anyhow::Context;
+use ringtap_alarm::Change;
 use ringtap_capture::live::Tap;
 use ringtap_engine::Engine;
 use ringtap_kpi::Trunks;
@@ -187,12 +188,22 @@ impl Threads {
             directories: directories.into_iter().flatten().map(Path::to_owned).collect(),
             shared_status: Arc::clone(&self.shared_status),
             is_replay: self.files,
-            tell: Box::new(|_| {}),
+            tell: self.teller(),
         })?;
         // Set once, here.
         let _ = self.shared_status.alarms.set(Arc::clone(&service.handle));
         self.alarms = Some(service);
         Ok(Some(feed))
+    }
+
+    /// Hands changes of alarms to who is told, once that is known.
+    fn teller(&self) -> Box<dyn FnMut(&Change) + Send> {
+        let shared_status = Arc::clone(&self.shared_status);
+        Box::new(move |change| {
+            if let Some(notices) = shared_status.notices.get() {
+                notices.tell(change);
+            }
+        })
     }
 
     /// Shows what became of Identity headers among the metrics.

@@ -20,7 +20,7 @@ use ringtap_notify::Sender;
 use ringtap_spool::{MasterKey, Signer};
 
 use crate::config::{ConfigError, ConfigFile, KeyFiles};
-use crate::notices;
+use crate::processes::notify_source::secret_of;
 use crate::system;
 use crate::tls::Guard;
 use paths::{Looked, NamedPath, Use};
@@ -132,7 +132,7 @@ impl Check<'_> {
     fn targets(&mut self) -> usize {
         let targets = self.file.config.alarms().targets;
         for (place, target) in targets.iter().enumerate() {
-            let secret = notices::secret_of(target);
+            let secret = secret_of(target);
             let opened = secret.and_then(|secret| {
                 let sender = Sender::open(target, secret.as_deref().map(String::as_str), HOST);
                 sender.map_err(|error| error.to_string())

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::config::{Config, KeyFiles, LogLevel};
 use crate::processes::channel;
+use crate::processes::notify_source::{NotifySource, OpenTarget};
 
 /// The hidden command of these processes.
 pub const COMMAND: &str = "daemon-process";
@@ -27,6 +28,10 @@ pub(crate) enum Role {
     NetworkStarter(BucketSource),
     /// Speaks to the bucket.
     Network { settings: Settings, keys: Keys },
+    /// Reads the secrets of who is told of alarms, and starts the process that tells them, again if it ends.
+    NotifyStarter(NotifySource),
+    /// Tells of alarms.
+    Notify { targets: Vec<OpenTarget>, host: String },
 }
 
 /// What the process needs that starts the other one.
@@ -134,4 +139,4 @@ pub(crate) fn read_line(mut from: &UnixStream) -> io::Result<Option<String>> {
 }
 
 /// Longest line at the start.
-const LONGEST: usize = 64 << 10;
+const LONGEST: usize = 512 << 10;

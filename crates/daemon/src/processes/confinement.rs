@@ -72,8 +72,8 @@ impl Confinement {
         Self { reads, writes, ..Self::of(system_calls::of_capture()) }
     }
 
-    /// The process that speaks to the bucket: files that name resolution reads, and some more; connections to
-    /// these ports.
+    /// A process that speaks to others, a bucket or who is told of alarms: files that name resolution reads,
+    /// and some more; connections to these ports.
     pub(crate) fn of_network(ports: &[u16], files: Vec<PathBuf>) -> Self {
         let reads = [paths(&RESOLUTION), paths(&LIBRARIES), files].concat();
         let ports = [ports, &[NAMES]].concat();
@@ -258,11 +258,13 @@ const DISCARD: u16 = 9;
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::net::TcpListener;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, UdpSocket};
     use std::os::unix::net::UnixStream;
     use std::thread;
 
     use ringtap_capture::host::quarter_of_memory;
+    use ringtap_notify::{Http, Oid, Protocol, Sender, Smtp, Snmp, Target, Tls};
 
     use super::*;
 
@@ -372,5 +374,97 @@ mod tests {
             refused(Command::new("/bin/true").spawn());
             thread::spawn(|| ()).join().expect("threads may be started");
         });
+    }
+
+    /// A server for one connection: the line that it begins with, and its answer to each line or request.
+    fn double(first: &'static str, answer: fn(&str) -> &'static str) -> (u16, thread::JoinHandle<String>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("it").port();
+        let serve = move || {
+            let (mut connection, _) = listener.accept().expect("a connection");
+            connection.write_all(first.as_bytes()).expect("it is open");
+            let (mut told, mut bytes) = (String::new(), [0; 4096]);
+            loop {
+                let read = connection.read(&mut bytes).expect("it is open");
+                told.push_str(&String::from_utf8_lossy(&bytes[..read]));
+                let said = answer(&told);
+                if read == 0 || connection.write_all(said.as_bytes()).is_err() || said.ends_with("bye\r\n") {
+                    return told;
+                }
+            }
+        };
+        (port, thread::spawn(serve))
+    }
+
+    fn sender(name: &str, protocol: Protocol) -> Sender {
+        Sender::open(&Target { name: name.into(), protocol }, None, "sensor-1").expect("it is right")
+    }
+
+    /// With the system calls and files that are left, names are resolved and notices delivered.
+    #[test]
+    fn confined_as_it_is_the_notifier_delivers_notices() {
+        let (http_port, http) = double("", |told| match told.ends_with('}') {
+            true => "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nbye\r\n",
+            false => "",
+        });
+        let (mail_port, mail) = double("220 double\r\n", |told| match told {
+            told if told.ends_with("QUIT\r\n") => "221 bye\r\n",
+            told if told.ends_with("DATA\r\n") => "354 go on\r\n",
+            told if told.contains("DATA\r\n") && !told.ends_with("\r\n.\r\n") => "",
+            told if told.ends_with("\r\n") => "250 so be it\r\n",
+            _ => "",
+        });
+        let traps = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let trap_port = traps.local_addr().expect("it").port();
+        let url = format!("http://localhost:{http_port}/x");
+        let smtp = Smtp {
+            server: "localhost".into(),
+            port: mail_port,
+            tls: Tls::None,
+            user: String::new(),
+            password_file: None,
+            from: "ringtap@example.org".into(),
+            to: vec!["noc@example.org".into()],
+            ca: None,
+        };
+        let (community, oid) = ("public".into(), Oid::default());
+        let snmp = Snmp { server: "127.0.0.1".into(), port: trap_port, community, oid };
+        let senders = [
+            sender("webhook", Protocol::Webhook(Http { url, header_file: None, ca: None })),
+            sender("mail", Protocol::Smtp(smtp)),
+            sender("traps", Protocol::Snmp(snmp)),
+        ];
+        confined(Confinement::of_network(&[http_port, mail_port], vec![]), move || {
+            for sender in senders {
+                let delivered = sender.deliver(&crate::notices::tests::notice(1));
+                delivered.unwrap_or_else(|error| panic!("{sender:?}: {error}"));
+            }
+        });
+        assert!(http.join().expect("a request").contains("\"kind\":\"raised\""));
+        assert!(mail.join().expect("a mail").contains("Subject: [ringtap] warning: "));
+        assert!(traps.recv(&mut [0; 2048]).expect("a trap") > 100);
+    }
+
+    #[test]
+    fn the_notifier_sends_traps_and_mail_and_reaches_nothing_else() {
+        let [mail, other] = [(), ()].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let [mail_port, other_port] = [&mail, &other].map(|there| there.local_addr().expect("it").port());
+        let traps = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let receiver = traps.local_addr().expect("it");
+        let dir = tempfile::tempdir().expect("a directory");
+        let secret = dir.path().join("password");
+        fs::write(&secret, "x").expect("a file");
+        confined(Confinement::of_network(&[mail_port], vec![]), move || {
+            TcpStream::connect((Ipv4Addr::LOCALHOST, mail_port)).expect("the port is allowed");
+            refused(TcpStream::connect((Ipv4Addr::LOCALHOST, other_port)));
+            let socket = UdpSocket::bind("0.0.0.0:0").expect("traps are sent from a port");
+            socket.send_to(b"trap", receiver).expect("traps may be sent");
+            for path in [&secret, Path::new("/etc/shadow"), Path::new(FOREIGN)] {
+                refused(File::open(path));
+            }
+            refused(Command::new("/bin/true").spawn());
+        });
+        let mut bytes = [0; 8];
+        assert_eq!(traps.recv(&mut bytes).expect("it was sent"), 4);
     }
 }

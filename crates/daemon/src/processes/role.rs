@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::processes::child::{Role, Start, read_line};
 use crate::processes::serving::Work;
-use crate::processes::{key_role, network_role};
+use crate::processes::{key_role, network_role, notify_role};
 use crate::{logger, system};
 
 /// Runs as such a process until the daemon ends.
@@ -48,6 +48,8 @@ fn prepared(start: Start) -> anyhow::Result<Work> {
     match start.role {
         Role::Keys(files) => key_role::prepared(&files, user.as_ref()),
         Role::NetworkStarter(source) => network_role::starter(source, user.as_ref(), start.log),
+        Role::NotifyStarter(source) => notify_role::starter(source, user.as_ref(), start.log),
+        Role::Notify { targets, host } => notify_role::client(&targets, &host, user.as_ref()),
         Role::Network { settings, keys } => network_role::client(settings, keys, user.as_ref()),
     }
 }

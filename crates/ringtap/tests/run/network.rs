@@ -12,15 +12,9 @@ use rustix::process::geteuid;
 use crate::daemon::Daemon;
 use crate::far::{Sensor, end};
 use crate::moto::Moto;
-use crate::processes::{copies, status};
+use crate::processes::{children, copies, status};
 
 const SECRET: &str = "wJalrXUtnFEMI-K7MDENG-bPxRfiCYEXAMPLEKEY";
-
-/// The processes that a process has started.
-fn children(process: u32) -> Vec<u32> {
-    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
-    children.split_whitespace().map(|id| id.parse().unwrap()).collect()
-}
 
 /// The process that starts the one for the network, and that.
 fn network(daemon: &Daemon) -> (u32, u32) {

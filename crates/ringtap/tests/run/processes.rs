@@ -39,6 +39,12 @@ fn holder(daemon: &Daemon) -> u32 {
     all[0]
 }
 
+/// The processes that a process has started.
+pub(crate) fn children(process: u32) -> Vec<u32> {
+    let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap();
+    children.split_whitespace().map(|id| id.parse().unwrap()).collect()
+}
+
 pub(crate) fn status(process: u32) -> String {
     fs::read_to_string(format!("/proc/{process}/status")).unwrap()
 }
