@@ -10,6 +10,7 @@ same captures, and the records that the daemon stored, and must find the same al
 """
 
 import email
+import email.policy
 import http.server
 import json
 import os
