@@ -37,12 +37,16 @@ impl LiveEvents {
             CallPhase::Answered => {
                 CallAnswered::new(number, call).map(|answered| Event::Answered(Box::new(answered)))
             }
-            CallPhase::Released => Some(Event::Ended(Box::new(CallEnded::new(number, call)))),
+            CallPhase::Released => {
+                // Its record, which comes later, tells nothing new.
+                self.numbers.remove(&call.id);
+                Some(Event::Ended(Box::new(CallEnded::new(number, call))))
+            }
         }
     }
 
-    /// Of the record of a call that ended, or whose BYE was probably lost: then it is not the last. One that
-    /// was released before is known to have ended.
+    /// Of the record of a call that ended, or whose BYE was probably lost: then it is not the last. None of
+    /// one that was released before.
     pub fn ended(&mut self, call: &Call, is_last: bool) -> Option<Event> {
         let number = match is_last {
             true => self.numbers.remove(&call.id),
