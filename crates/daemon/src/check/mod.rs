@@ -138,9 +138,15 @@ impl Check<'_> {
                 sender.map_err(|error| error.to_string())
             });
             if let Err(problem) = opened {
-                // Most problems are those of a file.
-                let keys = ["ca", "header_file", "password_file"];
-                let key = keys.into_iter().find(|key| problem.contains(key)).unwrap_or("name");
+                // Most problems are those of a file, and begin with its key or name it.
+                let key = match () {
+                    () if problem.starts_with("ca ") => "ca",
+                    () if problem.contains("header_file") => "header_file",
+                    () if problem.contains("password_file") => "password_file",
+                    () => "name",
+                };
+                let begins = problem.strip_prefix(key).map(|rest| rest.trim_start_matches(':').trim_start());
+                let problem = begins.unwrap_or(&problem).to_owned();
                 self.problems.push(self.file.problem_of_entry("notify", place, key, problem));
             }
         }

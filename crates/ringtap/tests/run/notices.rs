@@ -61,7 +61,7 @@ fn the_notifier_alone_has_the_secrets_and_is_started_again() {
     fs::set_permissions(&fields, PermissionsExt::from_mode(0o600)).unwrap();
     let target = format!(
         "[alarms]\npatterns = \"all\"\n[[notify]]\nname = \"noc\"\nkind = \"webhook\"\n\
-         url = \"https://localhost:9/x\"\nheader_file = {fields:?}\n"
+         url = \"https://localhost:4443/x\"\nheader_file = {fields:?}\n"
     );
     fs::write(&path, fs::read_to_string(&path).unwrap() + &target).unwrap();
     let mut daemon = place.start();
