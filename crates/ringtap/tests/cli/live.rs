@@ -182,7 +182,7 @@ fn what_cannot_be_watched_is_refused() {
     refused(&["-i", "no-such", "--records"], 1, "no-such");
     refused(&["/no/such.pcap", "--records"], 1, "does not exist");
     refused(&["in.pcap", "--speed", "0"], 2, "above 0");
-    refused(&["-i", "lo", "--records", "--duration", "1d"], 2, "10s, 5m or 2h");
+    refused(&["-i", "lo", "--records", "--duration", "1w"], 2, "10s, 5m, 2h or 7d");
 }
 
 /// A terminal: the end that a terminal program has, and the end of the programs in it.
