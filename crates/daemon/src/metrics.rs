@@ -45,7 +45,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     families.extend(of_decisions(now, workers));
     families.extend(of_store(now));
     families.push(of_identities(shared_status));
-    families.extend(notices::families(shared_status));
+    families.extend(notices::families(&now.notices));
     families.extend(of_conversations(shared_status));
     families.extend(alarms::families(shared_status));
     families.extend(of_spool(now, workers));

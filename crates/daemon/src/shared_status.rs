@@ -15,6 +15,7 @@ use ringtap_store::{Counts, CountsHandle};
 use crate::alarm_handle::AlarmHandle;
 use crate::joining::JoinCounts;
 use crate::live_calls::{CallList, LiveCalls};
+use crate::notices::NoticeFigures;
 use crate::outcomes::Outcomes;
 use crate::trunk_outcomes::TrunkOutcomes;
 
@@ -146,6 +147,7 @@ impl SharedStatus {
             clock_step: self.clock_step.load(Ordering::Relaxed),
             cleared: self.corrections.erased_at_start(),
             amended: self.corrections.records_amended(),
+            notices: self.notices.get().map(|notices| notices.figures()).unwrap_or_default(),
             resident: resident(),
         }
     }
@@ -191,6 +193,8 @@ pub(crate) struct Snapshot {
     pub(crate) cleared: u64,
     /// Records of calls that were amended.
     pub(crate) amended: u64,
+    /// What became of notices of alarms.
+    pub(crate) notices: NoticeFigures,
     /// Bytes of memory in use.
     pub(crate) resident: u64,
 }

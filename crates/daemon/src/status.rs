@@ -239,6 +239,7 @@ mod tests {
             spool: None,
             cleared: 0,
             amended: 0,
+            notices: crate::notices::NoticeFigures::default(),
             resident: 212 << 20,
         };
         assert_eq!(

@@ -1,13 +1,12 @@
 //! Who was told of alarms.
 
 use super::family::{Family, MetricKind, Value};
-use crate::shared_status::SharedStatus;
+use crate::notices::NoticeFigures;
 
 /// All of it; without samples where nobody is told.
-pub(super) fn families(shared_status: &SharedStatus) -> Vec<Family> {
-    let (targets, dropped) = shared_status.notices.get().map(|notices| notices.figures()).unwrap_or_default();
+pub(super) fn families(figures: &NoticeFigures) -> Vec<Family> {
     let (mut outcomes, mut waiting) = (Vec::new(), Vec::new());
-    for (target, counts, left) in targets {
+    for (target, counts, left) in &figures.targets {
         for (outcome, count) in [
             ("delivered", counts.delivered),
             ("refused", counts.refused),
@@ -18,7 +17,7 @@ pub(super) fn families(shared_status: &SharedStatus) -> Vec<Family> {
             let labels = vec![("target", target.clone()), ("outcome", outcome.to_owned())];
             outcomes.push((labels, Value::Whole(count)));
         }
-        waiting.push((vec![("target", target)], Value::Whole(left)));
+        waiting.push((vec![("target", target.clone())], Value::Whole(*left)));
     }
     let (counter, gauge) = (MetricKind::Counter, MetricKind::Gauge);
     let family = |name, help, kind, samples| Family { name, help, kind, samples };
@@ -36,7 +35,7 @@ pub(super) fn families(shared_status: &SharedStatus) -> Vec<Family> {
             "ringtap_notices_unsent",
             "Notices of alarms dropped before the process that tells the targets had them.",
             counter,
-            vec![(Vec::new(), Value::Whole(dropped))],
+            vec![(Vec::new(), Value::Whole(figures.dropped))],
         ),
     ]
 }

@@ -34,6 +34,15 @@ pub(crate) struct Notices {
     changed: Condvar,
 }
 
+/// What became of notices.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NoticeFigures {
+    /// Each target, what became of its notices, and how many wait for it.
+    pub(crate) targets: Vec<(String, Counts, u64)>,
+    /// Those that found no room before the process that tells the targets had them.
+    pub(crate) dropped: u64,
+}
+
 #[derive(Debug, Default)]
 struct State {
     pending: Pending,
@@ -117,10 +126,9 @@ impl Notices {
         self.changed.notify_all();
     }
 
-    /// What became of the notices for each target, and how many wait; and notices that found no room here.
-    pub(crate) fn figures(&self) -> (Vec<(String, Counts, u64)>, u64) {
+    pub(crate) fn figures(&self) -> NoticeFigures {
         let state = self.lock();
-        (state.pending.figures(), state.pending.dropped)
+        NoticeFigures { targets: state.pending.figures(), dropped: state.pending.dropped }
     }
 
     fn run(&self) {
