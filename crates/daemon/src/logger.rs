@@ -75,6 +75,9 @@ fn written(journal: Option<()>, now: Nanos, level: log::Level, room: &str, what:
 mod tests {
     use super::*;
 
+    /// Characters in which a line's macro names its subject.
+    const LONGEST_BEGINNING: usize = 60;
+
     /// A line under another subject would be written nowhere.
     #[test]
     fn every_subject_that_is_used_is_written() {
@@ -87,10 +90,11 @@ mod tests {
                     folders.push(path);
                 } else if path.extension().is_some_and(|end| end == "rs") {
                     let text = std::fs::read_to_string(&path).unwrap();
-                    for subject in text.split("target: \"").skip(1).filter_map(|rest| rest.split('"').next())
-                    {
+                    let lines = text.split("log::").skip(1).filter_map(|line| line.get(..LONGEST_BEGINNING));
+                    let subjects = lines.filter_map(|line| line.split_once("target: \""));
+                    for subject in subjects.filter_map(|(_, rest)| rest.split('"').next()) {
                         used += 1;
-                        if !TARGETS.contains(&subject) && !subject.contains('\\') {
+                        if !TARGETS.contains(&subject) {
                             unknown.push(format!("{subject} in {}", path.display()));
                         }
                     }
