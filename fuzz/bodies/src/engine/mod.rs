@@ -156,6 +156,10 @@ impl Sink for Watching {
         self.records.registration(registration);
     }
 
+    fn transaction(&mut self, transaction: Transaction) {
+        self.records.transaction(transaction);
+    }
+
     fn message(&mut self, message: Message) {
         self.records.message(message);
     }
