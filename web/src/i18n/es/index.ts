@@ -1,0 +1,15 @@
+import type { Catalogue } from '..';
+import { admin } from './admin';
+import { alarms } from './alarms';
+import { audit } from './audit';
+import { call } from './call';
+import { calls } from './calls';
+import { common } from './common';
+import { now } from './now';
+import { quality } from './quality';
+import { trunks } from './trunks';
+import { users } from './users';
+
+export const es: Catalogue = {
+  ...common, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin,
+};

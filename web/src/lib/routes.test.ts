@@ -1,0 +1,26 @@
+import { describe, expect, it } from 'vitest';
+import { en } from '../i18n/en';
+import { match, routes } from './routes';
+
+describe('routes', () => {
+  it('open by path', () => {
+    expect(match('/')?.route.name).toBe('now');
+    expect(match('/calls')?.route.name).toBe('calls');
+    expect(match('/calls/')?.route.name).toBe('calls');
+    expect(match('/calls/0a1b')).toMatchObject({ route: { name: 'call' }, params: { id: '0a1b' } });
+  });
+
+  it('decode what stands in a path', () => {
+    expect(match('/calls/a%2Fb')?.params).toEqual({ id: 'a/b' });
+    expect(match('/calls/%E0%A4%A')).toBeNull();
+  });
+
+  it('know what is not there', () => {
+    expect(match('/nothing')).toBeNull();
+    expect(match('/calls/a/b')).toBeNull();
+  });
+
+  it('have a title each', () => {
+    for (const route of routes) expect(en).toHaveProperty([`page.${route.name}`]);
+  });
+});

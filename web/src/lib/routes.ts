@@ -1,0 +1,65 @@
+// Which page an address opens. Pages are loaded when they are first opened.
+
+import type { Component } from 'svelte';
+import type { Right } from './types';
+
+export interface Route {
+  /** Also the key of its title: `page.NAME`. */
+  name: 'now' | 'calls' | 'call' | 'quality' | 'users' | 'user' | 'trunks' | 'trunk' | 'alarms' | 'audit' | 'admin';
+  /** `:name` stands for one segment. */
+  path: string;
+  load: () => Promise<{ default: Component<any> }>;
+  /** Path of the API that it needs; a server that does not have it gets no link to the page. */
+  needs: string;
+  /** Stands in the navigation. */
+  linked: boolean;
+  /** Whoever lacks this right gets no link to it. */
+  right: Right | null;
+}
+
+export const routes: Route[] = [
+  page('now', '/', () => import('../pages/now/NowPage.svelte'), '/live'),
+  page('calls', '/calls', () => import('../pages/calls/CallsPage.svelte'), '/calls', 'search'),
+  part('call', '/calls/:id', () => import('../call/CallPage.svelte'), '/calls/{id}'),
+];
+
+/** The route of a path and the values of its `:names`, or null where there is no such page. */
+export function match(path: string): { route: Route; params: Record<string, string> } | null {
+  for (const route of routes) {
+    const params = matched(route.path, path);
+    if (params) return { route, params };
+  }
+  return null;
+}
+
+function matched(pattern: string, path: string): Record<string, string> | null {
+  const wanted = segments(pattern);
+  const given = segments(path);
+  if (wanted.length !== given.length) return null;
+  const params: Record<string, string> = {};
+  for (const [index, segment] of wanted.entries()) {
+    const value = given[index] ?? '';
+    if (!segment.startsWith(':')) {
+      if (segment !== value) return null;
+      continue;
+    }
+    try {
+      params[segment.slice(1)] = decodeURIComponent(value);
+    } catch {
+      return null;
+    }
+  }
+  return params;
+}
+
+function segments(path: string): string[] {
+  return path.split('/').filter((segment) => segment !== '');
+}
+
+function page(name: Route['name'], path: string, load: Route['load'], needs: string, right: Right | null = null): Route {
+  return { name, path, load, needs, right, linked: true };
+}
+
+function part(name: Route['name'], path: string, load: Route['load'], needs: string): Route {
+  return { name, path, load, needs, right: null, linked: false };
+}

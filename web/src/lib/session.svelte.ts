@@ -1,0 +1,68 @@
+// Who is at the page, and what they may do.
+
+import { api, ApiError, asProblem, whenUnauthorised } from './api';
+import type { About, Problem, Right, Session } from './types';
+
+class Present {
+  /** Undefined until the server has said whether there is a session; null where there is none. */
+  session = $state<Session | null | undefined>(undefined);
+  about = $state<About | null>(null);
+  problem = $state<Problem | null>(null);
+  /** Paths of the server's API, by its own document; null where it does not publish one. */
+  paths = $state.raw<Set<string> | null>(null);
+
+  may(right: Right): boolean {
+    return this.session?.rights.includes(right) ?? false;
+  }
+
+  /** Whether the server has this part of the API, such as `/calls/{id}`. True where it does not say. */
+  has(path: string): boolean {
+    return this.paths === null || this.paths.has(path);
+  }
+
+  async begin(): Promise<void> {
+    this.problem = null;
+    try {
+      this.session = await api<Session>('/session');
+      void this.look();
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 401) this.session = null;
+      else this.problem = asProblem(error);
+    }
+  }
+
+  async logIn(name: string, password: string, code: string): Promise<void> {
+    const body = code === '' ? { name, password } : { name, password, code };
+    this.session = await api<Session>('/session', { method: 'POST', body });
+    void this.look();
+  }
+
+  async logOut(): Promise<void> {
+    await api('/session', { method: 'DELETE' });
+    this.session = null;
+  }
+
+  private async look(): Promise<void> {
+    const [about, document] = await Promise.all([api<About>('/about').catch(() => null), openApi()]);
+    this.about = about;
+    this.paths = document;
+  }
+}
+
+export const present = new Present();
+
+whenUnauthorised(() => {
+  if (present.session) present.session = null;
+});
+
+async function openApi(): Promise<Set<string> | null> {
+  try {
+    const response = await fetch('/openapi.json', { headers: { Accept: 'application/json' } });
+    if (!response.ok) return null;
+    const document = (await response.json()) as { paths?: Record<string, unknown> };
+    if (!document.paths) return null;
+    return new Set(Object.keys(document.paths).map((path) => path.replace(/^\/api\/v1/, '')));
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,131 @@
+// What the API answers, by docs/manual/records.md and the API's own document. Times `_us` are microseconds since 1970
+// UTC, spans `_ms`. Null is unknown.
+
+export type Right =
+  | 'search'
+  | 'signalling'
+  | 'numbers'
+  | 'listen'
+  | 'export'
+  | 'hold'
+  | 'rules'
+  | 'administer'
+  | 'audit';
+
+export interface Session {
+  user: string;
+  role: string;
+  rights: Right[];
+  trunks: string[] | null;
+}
+
+export interface About {
+  version: string;
+  sensor: string | null;
+  zone: string | null;
+  now_us: number;
+  records: { days: number; first_us: number | null; last_us: number | null };
+  spool: boolean;
+  live: boolean;
+}
+
+/** RFC 9457, with what this API adds. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail?: string | null;
+  /** Of a search: where it cannot be read, in characters from 1. */
+  column?: number | null;
+  length?: number | null;
+  remedy?: string | null;
+  /** Of a 403: the right that is lacking. */
+  right?: string | null;
+  code_wanted?: boolean;
+  /** Of a 429: seconds to wait. */
+  retry_after?: number | null;
+}
+
+export interface Coverage {
+  complete: boolean;
+  /** `more`: there are further pages; `time`: the time limit of a query was reached. */
+  reason: 'more' | 'time' | null;
+  days: number;
+  days_searched: number;
+  from_us: number | null;
+  until_us: number | null;
+  looked_at: number;
+}
+
+export type CallState =
+  | 'interrupted'
+  | 'completed'
+  | 'active'
+  | 'failed'
+  | 'redirected'
+  | 'cancelled'
+  | 'timeout'
+  | 'ringing'
+  | 'trying';
+
+export interface Note {
+  code: string;
+  [evidence: string]: unknown;
+}
+
+export interface Call {
+  type: 'call';
+  id: string;
+  call_id: string;
+  protocol: string;
+  transport: string | null;
+  src: string | null;
+  dst: string | null;
+  from_user: string | null;
+  from_host: string | null;
+  from_display: string | null;
+  to_user: string | null;
+  to_host: string | null;
+  ruri_user: string | null;
+  ruri_host: string | null;
+  asserted_identity: string | null;
+  diverted_to: string[];
+  conversation: string | null;
+  trunk_from: string | null;
+  trunk_to: string | null;
+  attestation: string | null;
+  state: CallState;
+  final_code: number | null;
+  final_reason: string | null;
+  cause: number | null;
+  released_by: 'caller' | 'callee' | 'network' | null;
+  invite_us: number;
+  trying_us: number | null;
+  ringing_us: number | null;
+  answer_us: number | null;
+  end_us: number | null;
+  pdd_ms: number | null;
+  duration_ms: number | null;
+  sdd_ms: number | null;
+  messages: number;
+  retransmissions: number;
+  user_agent_caller: string | null;
+  user_agent_callee: string | null;
+  streams: string[];
+  mos: number | null;
+  mos_worst_interval: number | null;
+  capture_drops: number | null;
+  recorded: string | null;
+  notes: Note[];
+  [field: string]: unknown;
+}
+
+export interface CallPageAnswer {
+  calls: Call[];
+  next: string | null;
+  understood: string;
+  coverage: Coverage;
+  /** Calls that match but that this session may not see. */
+  hidden: number;
+  took_ms: number;
+}
