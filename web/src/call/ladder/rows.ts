@@ -1,0 +1,194 @@
+// The lines of a ladder in order of time: messages, streams, digits and remarks.
+
+import { sdpBrief, sdpOf, parse } from '../sip';
+import type { Band, Call, LadderAnswer, Message, Stream } from '../types';
+
+export type SdpDepth = 'none' | 'brief' | 'full';
+
+interface Common {
+  time_us: number;
+  /** Place of the leg, -1 where it is of none. */
+  leg: number;
+  top: number;
+  height: number;
+  /** Lines below the arrow. */
+  below: string[];
+}
+
+export interface MessageRow extends Common {
+  kind: 'message';
+  message: Message;
+}
+
+export interface MediaRow extends Common {
+  kind: 'media';
+  band: Band;
+  stream: Stream | null;
+}
+
+export interface RemarkRow extends Common {
+  kind: 'remark';
+  text: string;
+  /** `dtmf`, or the code of a note. */
+  code: string;
+}
+
+export type Row = MessageRow | MediaRow | RemarkRow;
+
+export interface RowOptions {
+  sdp: SdpDepth;
+  /** Column of each host, -1 where it is hidden. */
+  places: number[];
+  hiddenLegs: ReadonlySet<number>;
+}
+
+export const ROW = 34;
+export const LINE = 15;
+/** More lines of one session description are not drawn; the message itself has them. */
+const MOST_LINES = 60;
+
+/** Notes that happen at a moment of the call, rather than being a judgement of the whole. */
+const MOMENTS = new Set(['hold', 'transfer']);
+
+export interface Rows {
+  rows: Row[];
+  /** Height of all. */
+  height: number;
+  /** Messages that are not among them since a host or a leg is hidden. */
+  left_out: number;
+}
+
+export function rowsOf(answer: LadderAnswer, legs: Call[], streams: Stream[], options: RowOptions): Rows {
+  const { places, hiddenLegs } = options;
+  const shown = (from: number, to: number) => (places[from] ?? -1) >= 0 && (places[to] ?? -1) >= 0;
+  const rows: Row[] = [];
+  let left_out = 0;
+  for (const message of answer.messages) {
+    if (!shown(message.from, message.to) || hiddenLegs.has(message.leg)) left_out += 1;
+    else rows.push(messageRow(message, options.sdp));
+  }
+  const byId = new Map(streams.map((stream) => [stream.id, stream]));
+  for (const band of answer.media) {
+    const stream = byId.get(band.stream) ?? null;
+    const leg = legs.findIndex((call) => call.id === stream?.call);
+    if (shown(band.from, band.to) && !hiddenLegs.has(leg)) {
+      rows.push({ kind: 'media', band, stream, time_us: band.first_us, leg, top: 0, height: ROW, below: [] });
+    }
+  }
+  legs.forEach((call, leg) => {
+    if (!hiddenLegs.has(leg)) rows.push(...remarks(call, leg));
+  });
+  // Stable: lines of the same time stay in the order of capture, messages first.
+  rows.sort((a, b) => a.time_us - b.time_us);
+  const folded = digitsFolded(rows);
+  let top = 0;
+  for (const row of folded) {
+    row.top = top;
+    top += row.height;
+  }
+  return { rows: folded, height: top, left_out };
+}
+
+function messageRow(message: Message, sdp: SdpDepth): MessageRow {
+  const below = detailsOf(message, sdp);
+  const height = ROW + below.length * LINE;
+  return { kind: 'message', message, time_us: message.time_us, leg: message.leg, top: 0, height, below };
+}
+
+/** What stands below the arrow. */
+export function detailsOf(message: Message, sdp: SdpDepth): string[] {
+  const has = mayHaveSdp(message.raw);
+  if (sdp === 'none') return has ? [] : message.detail;
+  if (sdp === 'brief' || !has) return message.detail.length > 0 || !has ? message.detail : briefOf(message.raw);
+  const lines = sdpOf(parse(message.raw));
+  return lines.length > MOST_LINES ? [...lines.slice(0, MOST_LINES), '…'] : lines;
+}
+
+function briefOf(raw: string): string[] {
+  return sdpBrief(sdpOf(parse(raw)));
+}
+
+function mayHaveSdp(raw: string): boolean {
+  return /\nm=/.test(raw);
+}
+
+function remarks(call: Call, leg: number): RemarkRow[] {
+  const row = (time_us: number, text: string, code: string): RemarkRow =>
+    ({ kind: 'remark', text, code, time_us, leg, top: 0, height: ROW - 8, below: [] });
+  return [
+    ...call.dtmf.map((digit) => row(digit.time_us, digit.digit, 'dtmf')),
+    ...call.notes.flatMap((note) =>
+      note.since_us !== null && MOMENTS.has(note.code) ? [row(note.since_us, note.evidence, note.code)] : []),
+  ];
+}
+
+/** Digits with nothing between them are one line. */
+function digitsFolded(rows: Row[]): Row[] {
+  const folded: Row[] = [];
+  for (const row of rows) {
+    const last = folded.at(-1);
+    const digits = row.kind === 'remark' && row.code === 'dtmf' && last?.kind === 'remark' && last.code === 'dtmf';
+    if (digits && last.leg === row.leg) last.text += ` ${row.text}`;
+    else folded.push(row);
+  }
+  return folded;
+}
+
+/** Place of the row that covers `y`, or the nearest. */
+export function rowAt(rows: Row[], y: number): number {
+  let low = 0;
+  let high = rows.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((rows[middle]?.top ?? 0) <= y) low = middle;
+    else high = middle - 1;
+  }
+  return Math.max(low, 0);
+}
+
+/** Places of the first row and behind the last one of those that are seen from `top` on, with some on either side. */
+export function visibleRows(rows: Row[], top: number, height: number, spare = 8): [number, number] {
+  if (rows.length === 0) return [0, 0];
+  const first = Math.max(rowAt(rows, top) - spare, 0);
+  const last = Math.min(rowAt(rows, top + height) + spare + 1, rows.length);
+  return [first, last];
+}
+
+/** A bar beside the lifeline of a stream's sender, over the rows in whose time it flowed. */
+export interface Bar {
+  place: number;
+  /** Towards the receiver: 1 is right. */
+  side: 1 | -1;
+  /** How many other bars are nearer to the lifeline. */
+  rank: number;
+  stream: string;
+  first: number;
+  last: number;
+  row: MediaRow;
+}
+
+export function barsOf(rows: Row[], places: number[]): Bar[] {
+  const bars: Bar[] = [];
+  rows.forEach((row, first) => {
+    if (row.kind !== 'media') return;
+    const [place, to] = [places[row.band.from] ?? 0, places[row.band.to] ?? 0];
+    const side = to >= place ? 1 : -1;
+    const last = lastBefore(rows, row.band.last_us, first);
+    const taken = bars.filter((bar) => bar.place === place && bar.side === side && bar.last >= first);
+    let rank = 0;
+    while (taken.some((bar) => bar.rank === rank)) rank += 1;
+    bars.push({ place, side, rank, stream: row.band.stream, first, last, row });
+  });
+  return bars;
+}
+
+function lastBefore(rows: Row[], time_us: number, from: number): number {
+  let low = from;
+  let high = rows.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if ((rows[middle]?.time_us ?? 0) <= time_us) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}

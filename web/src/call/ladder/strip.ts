@@ -1,0 +1,55 @@
+// A stream as a strip of its time: where it was heard, where packets were lost, where nothing came.
+
+import { lossPct, streamPieces } from '../media/pieces';
+import type { Band, Report, Stream } from '../types';
+
+export interface StripPiece {
+  /** 0 is the first packet, 1 the last. */
+  from: number;
+  until: number;
+  kind: 'good' | 'lost' | 'nothing';
+  missing_pct: number;
+}
+
+export function stripOf(band: Band, stream: Stream | null): StripPiece[] {
+  const length = band.last_us - band.first_us;
+  if (!stream || stream.intervals.length === 0 || length <= 0) {
+    const missing_pct = band.lost_pct ?? 0;
+    return [{ from: 0, until: 1, kind: missing_pct >= 1 ? 'lost' : 'good', missing_pct }];
+  }
+  const share = (us: number) => Math.min(Math.max((us - band.first_us) / length, 0), 1);
+  const found: StripPiece[] = [];
+  for (const piece of streamPieces(stream)) {
+    const [from, until] = [share(piece.from_us), share(piece.until_us)];
+    const last = found.at(-1);
+    // Neighbours that look the same are one.
+    if (last && last.kind === piece.kind && last.missing_pct === piece.missing_pct) last.until = until;
+    else if (until > from) found.push({ from, until, kind: piece.kind, missing_pct: piece.missing_pct });
+  }
+  return found;
+}
+
+/** How strongly a loss is drawn: 1 % is visible, from 20 % on it is full. */
+export function strength(missing_pct: number): number {
+  return Math.min(0.35 + (0.65 * missing_pct) / 20, 1);
+}
+
+/** What a piece of the vertical bar is in the time from one line of the ladder to the next: the worst in it. */
+export function kindBetween(stream: Stream | null, band: Band, from_us: number, until_us: number): StripPiece['kind'] {
+  if (!stream || stream.intervals.length === 0) return (band.lost_pct ?? 0) >= 1 ? 'lost' : 'good';
+  const inside = streamPieces(stream).filter((piece) => piece.from_us < until_us && piece.until_us > from_us);
+  if (inside.some((piece) => piece.kind === 'lost')) return 'lost';
+  return inside.length > 0 && inside.every((piece) => piece.kind === 'nothing') ? 'nothing' : 'good';
+}
+
+/** Where RTCP reports about it stand on the strip, 0 to 1. */
+export function reportPlaces(band: Band, reports: Report[]): number[] {
+  const length = band.last_us - band.first_us;
+  if (length <= 0) return [];
+  return reports.map((report) => (report.time_us - band.first_us) / length).filter((at) => at >= 0 && at <= 1);
+}
+
+/** Loss of a band in percent: of the stream's own record where it is there. */
+export function bandLoss(band: Band, stream: Stream | null): number | null {
+  return stream ? lossPct(stream) : band.lost_pct;
+}

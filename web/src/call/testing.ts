@@ -1,0 +1,105 @@
+// Messages, calls and streams for tests.
+
+import type { Band, Call, Interval, Message, Stream } from './types';
+
+const START = 1_767_254_400_000_000;
+
+export function at(seconds: number): number {
+  return START + Math.round(seconds * 1e6);
+}
+
+export function sip(start: string, headers: Record<string, string>, body: string[] = []): string {
+  const all = { 'Call-ID': 'a@192.0.2.1', From: '<sip:1@x>;tag=f', To: '<sip:2@y>', ...headers };
+  const head = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return [start, ...head, '', ...body].join('\r\n') + (body.length > 0 ? '\r\n' : '\r\n');
+}
+
+export const SDP = [
+  'v=0',
+  'o=- 1 1 IN IP4 192.0.2.1',
+  's=-',
+  'c=IN IP4 192.0.2.1',
+  't=0 0',
+  'm=audio 4000 RTP/AVP 0 96',
+  'a=rtpmap:96 telephone-event/8000',
+];
+
+let numbers = 0;
+
+/** `request('INVITE', 0, 1, 0.5)`: from host 0 to host 1, half a second after the start. */
+export function request(method: string, from: number, to: number, seconds: number, more: Partial<Message> = {}): Message {
+  const cseq = more.cseq ?? `1 ${method}`;
+  const line = `${method} sip:2@y SIP/2.0`;
+  return message({ method, line, cseq, raw: sip(line, { CSeq: cseq }), ...more }, from, to, seconds);
+}
+
+export function answer(code: number, of: string, from: number, to: number, seconds: number, more: Partial<Message> = {}): Message {
+  const line = `SIP/2.0 ${code} ${{ 100: 'Trying', 180: 'Ringing', 200: 'OK', 486: 'Busy Here' }[code] ?? 'X'}`;
+  const cseq = more.cseq ?? `1 ${of}`;
+  return message({ code, line, cseq, raw: sip(line, { CSeq: cseq }), ...more }, from, to, seconds);
+}
+
+function message(given: Partial<Message>, from: number, to: number, seconds: number): Message {
+  numbers += 1;
+  return {
+    number: numbers,
+    time_us: at(seconds),
+    from,
+    to,
+    src: `192.0.2.${from + 1}:5060`,
+    dst: `192.0.2.${to + 1}:5060`,
+    leg: 0,
+    method: null,
+    code: null,
+    line: '',
+    cseq: '',
+    retransmissions: 0,
+    detail: [],
+    raw: '',
+    ...given,
+  };
+}
+
+export function interval(start: number, more: Partial<Interval> = {}): Interval {
+  return {
+    start_us: at(start),
+    packets: 500,
+    lost: 0,
+    jitter_ms: 1,
+    discarded: 0,
+    mos: 4.4,
+    mos_fixed50: 4.4,
+    mos_fixed200: 4.4,
+    ...more,
+  };
+}
+
+export function stream(from: number, until: number, more: Partial<Stream> = {}): Stream {
+  const found: Partial<Stream> = {
+    id: 's',
+    call: 'c',
+    direction: 'caller_to_callee',
+    src: '192.0.2.1:4000',
+    dst: '192.0.2.2:4000',
+    codec: 'PCMU',
+    first_us: at(from),
+    last_us: at(until),
+    packets: 1000,
+    unique: 1000,
+    lost: 0,
+    mos: 4.4,
+    intervals: [],
+    reports: [],
+    notes: [],
+    ...more,
+  };
+  return found as Stream;
+}
+
+export function band(from: number, to: number, first: number, last: number, more: Partial<Band> = {}): Band {
+  return { stream: 's', from, to, first_us: at(first), last_us: at(last), lost_pct: 0, label: 'PCMU', ...more };
+}
+
+export function call(more: Partial<Call> = {}): Call {
+  return { id: 'c', call_id: 'a@192.0.2.1', dtmf: [], notes: [], ...more } as Call;
+}
