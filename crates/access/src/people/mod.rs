@@ -1,0 +1,27 @@
+//! People, their passwords, second factors, sessions and tokens.
+//!
+//! All of it is in the file `people.sqlite`, which several processes may use: what the command line changes
+//! holds for the next request of the console. Passwords are hashed by argon2id, ids of sessions and tokens
+//! by SHA-256; they are random, so that no slow hash is needed. Secrets of second factors are stored as they
+//! are: the file has to be kept from others.
+
+mod accounts;
+mod database;
+mod lockout;
+mod login;
+mod password;
+mod person;
+mod secret_text;
+mod sessions;
+mod settings;
+mod store;
+mod tokens;
+mod totp;
+
+pub use login::{Attempt, LoggedIn};
+pub use person::{Credential, Identity, NewPerson, Person};
+pub use sessions::Session;
+pub use settings::{PasswordCost, Settings};
+pub use store::People;
+pub use tokens::{NewToken, Token};
+pub use totp::TotpSecret;
