@@ -12,12 +12,13 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 29] = [
+const LAYERS: [(&str, u8); 30] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
     ("quality", 1),
     ("engine", 1),
+    ("search", 1),
     ("access", 2),
     ("anonymise", 2),
     ("capture", 2),

@@ -17,6 +17,20 @@ pub struct NumberPattern {
 }
 
 impl NumberPattern {
+    /// Numbers that match `written`, also where they are written otherwise. A text with `*` as a character of
+    /// its own, such as `*72`, is compared as it is written unless it is the whole number.
+    pub fn of(written: Pattern) -> Self {
+        let exact = |text: &str| digits_of(text).map(|digits| Pattern::exact(&digits));
+        let has_star = |pattern: &Pattern| pattern.pieces().any(|piece| piece.contains('*'));
+        let digits = match written.is_exact() {
+            true => exact(written.head()),
+            false if has_star(&written) => None,
+            false => digits_of(&written.to_string())
+                .map(|digits| Pattern::of_pieces(digits.split('*').map(str::to_owned))),
+        };
+        Self { written, digits }
+    }
+
     /// Whether `user` matches.
     pub fn matches(&self, user: &str) -> bool {
         self.written.matches(user)
@@ -48,9 +62,7 @@ impl FromStr for NumberPattern {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let written: Pattern = text.parse()?;
-        let digits = digits_of(&written.to_string()).map(|number| number.parse()).transpose()?;
-        Ok(Self { written, digits })
+        Ok(Self::of(text.parse()?))
     }
 }
 
@@ -122,6 +134,10 @@ mod tests {
         assert!(matches("alice", "alice") && !matches("alice", "Alice") && !matches("ali", "alice"));
         assert!(matches("*", "") && matches("*", "alice"));
         assert!(matches("*72", "*72") && matches("#31#*", "#31#5551234"));
+        let exact = NumberPattern::of(Pattern::exact("*72"));
+        assert!(exact.matches("*72") && !exact.matches("172") && !exact.matches("72"));
+        let tail = NumberPattern::of(Pattern::of_pieces(["".into(), "*72".into()]));
+        assert!(tail.matches("1*72") && !tail.matches("172"));
         assert!(!matches("*.*", "1234") && !matches("-", "1234"), "a pattern without digits is a text");
     }
 }

@@ -22,10 +22,16 @@ impl Pattern {
         Self { pieces: vec![text.to_owned(), String::new()] }
     }
 
+    /// A pattern of the texts between the `*`, which may have any characters and may be empty: one text
+    /// matches itself alone. Without a text it matches the empty text alone.
+    pub fn of_pieces(pieces: impl IntoIterator<Item = String>) -> Self {
+        Self { pieces: pieces.into_iter().collect() }
+    }
+
     /// Whether `text` matches.
     pub fn matches(&self, text: &str) -> bool {
         let [first, between @ .., last] = &self.pieces[..] else {
-            return self.pieces.first().is_none_or(|whole| text == whole);
+            return self.pieces.first().map_or("", String::as_str) == text;
         };
         let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(&**last))
         else {
@@ -107,6 +113,11 @@ pub struct Words {
 }
 
 impl Words {
+    /// The same texts as the pattern has, in any case of letters: found anywhere if it has no `*`.
+    pub fn of(pattern: &Pattern) -> Self {
+        Self { pattern: pattern.lower() }
+    }
+
     /// Whether `text` matches.
     pub fn matches(&self, text: &str) -> bool {
         let text = text.to_ascii_lowercase();
@@ -127,7 +138,7 @@ impl FromStr for Words {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        Ok(Self { pattern: text.parse::<Pattern>()?.lower() })
+        Ok(Self::of(&text.parse()?))
     }
 }
 

@@ -1,0 +1,10 @@
+//! Reads values: those of a field by its kind, and bare words, whose field is guessed.
+
+mod figure;
+mod guess;
+mod host;
+mod time;
+mod value;
+
+pub(crate) use guess::guess;
+pub(crate) use value::{one_of, shortened, values};
