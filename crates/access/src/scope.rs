@@ -89,16 +89,18 @@ impl Scope {
         })
     }
 
-    /// Whether a call, which belongs to these trunks, is in it: by any of its parties, as a search by
-    /// `number` finds it.
-    pub fn has_call(&self, trunks: &[&str], call: &Call) -> bool {
+    /// Whether a call is in it: by either of its trunks, and any of its parties, as a search by `number`
+    /// finds it.
+    pub fn has_call(&self, call: &Call) -> bool {
         if self.is_everything() {
             return true;
         }
-        let named = [&call.from_user, &call.asserted_identity, &call.to_user, &call.ruri_user];
-        let named = named.into_iter().flatten().chain(&call.diverted_to);
-        let numbers: Vec<&str> = named.map(String::as_str).collect();
-        self.has(trunks, &numbers)
+        let trunks = [&call.trunk_from, &call.trunk_to].into_iter().flatten();
+        let parties = [&call.from_user, &call.asserted_identity, &call.to_user, &call.ruri_user];
+        let parties = parties.into_iter().flatten().chain(&call.diverted_to);
+        let trunks: Vec<&str> = trunks.map(String::as_str).collect();
+        let numbers: Vec<&str> = parties.map(String::as_str).collect();
+        self.has(&trunks, &numbers)
     }
 }
 

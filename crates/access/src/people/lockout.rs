@@ -163,3 +163,122 @@ pub(crate) fn network(address: IpAddr) -> IpAddr {
         v4 => v4,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Nanos = Nanos::from_secs(1_000_000);
+
+    fn lockout() -> Lockout {
+        Lockout::new(Settings { counted: 8, ..Settings::default() })
+    }
+
+    fn subject(name: &str) -> Subject {
+        Subject { name: name.to_owned(), familiar: None }
+    }
+
+    fn address(last: u16) -> IpAddr {
+        IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, last, 1, 2, 3, last))
+    }
+
+    /// Fails whenever it may, for a time; returns how often.
+    fn guesses(lockout: &Lockout, name: &str, exists: bool, of: u16, seconds: u64) -> u64 {
+        let mut tried = 0;
+        for second in 0..seconds {
+            let now = START + Nanos::from_secs(second);
+            tried += u64::from(lockout.begin(subject(name), exists, address(of), now).is_ok());
+        }
+        tried
+    }
+
+    #[test]
+    fn waits_double_up_to_a_quarter_of_an_hour() {
+        let lockout = lockout();
+        let mut now = START;
+        let mut waits = Vec::new();
+        for _ in 0..18 {
+            assert!(lockout.begin(subject("ana"), true, address(1), now).is_ok());
+            let wait = match lockout.begin(subject("ana"), true, address(1), now) {
+                Ok(begun) => {
+                    lockout.take_back(&begun);
+                    Nanos::ZERO
+                }
+                Err(wait) => wait,
+            };
+            waits.push(wait.0 / 1_000_000_000);
+            now += wait;
+        }
+        assert_eq!(waits, [0, 0, 0, 0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900]);
+    }
+
+    #[test]
+    fn a_day_of_guesses_is_some_hundred_whether_the_name_exists_or_not() {
+        for exists in [true, false] {
+            let tried = guesses(&lockout(), "ana", exists, 1, 86_400);
+            assert!((90..130).contains(&tried), "{tried}");
+        }
+    }
+
+    #[test]
+    fn many_names_from_one_network_wait_too() {
+        let lockout = lockout();
+        let tried = (0..1_000_u16)
+            .filter(|at| {
+                // Other addresses of the same /64.
+                let from = IpAddr::V6(Ipv6Addr::new(0x2001, 0xdb8, 0, 1, *at, 0, 0, 1));
+                lockout.begin(subject(&format!("name{at}")), false, from, START).is_ok()
+            })
+            .count();
+        assert_eq!(tried, 20);
+        assert!(lockout.begin(subject("ana"), true, address(2), START).is_ok(), "from elsewhere");
+    }
+
+    #[test]
+    fn tables_are_bounded_and_a_flood_of_names_clears_no_count_of_a_person() {
+        let lockout = lockout();
+        for _ in 0..6 {
+            let _ = lockout.begin(subject("ana"), true, address(1), START);
+        }
+        for at in 0..500 {
+            let _ = lockout.begin(subject(&format!("name{at}")), false, address(at + 2), START);
+        }
+        let tables = lockout.tables();
+        assert_eq!((tables.people.len(), tables.others.len(), tables.addresses.len()), (1, 8, 8));
+        drop(tables);
+        assert!(lockout.begin(subject("ana"), true, address(600), START).is_err());
+    }
+
+    #[test]
+    fn who_can_log_in_clears_no_count_of_the_address_for_guesses_at_others() {
+        let lockout = lockout();
+        let mut tried = 0;
+        for round in 0..100 {
+            let now = START + Nanos(round);
+            // A good login is under way while somebody guesses.
+            let Ok(good) = lockout.begin(subject("mallory"), true, address(1), now) else { continue };
+            tried += u64::from(lockout.begin(subject("ana"), true, address(1), now).is_ok());
+            lockout.succeed(&good);
+        }
+        assert!(tried <= 5, "{tried} guesses at once");
+    }
+
+    #[test]
+    fn a_clock_that_is_put_back_locks_nobody_out() {
+        let lockout = lockout();
+        guesses(&lockout, "ana", true, 1, 20);
+        let wait = lockout.begin(subject("ana"), true, address(1), Nanos::ZERO).err().unwrap();
+        assert!(wait <= Settings::default().longest_wait);
+    }
+
+    #[test]
+    fn failures_are_forgotten_after_a_day() {
+        let lockout = lockout();
+        guesses(&lockout, "ana", true, 1, 3_600);
+        let later = START + Nanos::from_secs(3_600 + 86_400 + 901);
+        for _ in 0..5 {
+            assert!(lockout.begin(subject("ana"), true, address(1), later).is_ok());
+        }
+        assert!(lockout.begin(subject("ana"), true, address(1), later).is_err());
+    }
+}

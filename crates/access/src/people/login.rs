@@ -64,10 +64,9 @@ impl People {
         let actor = actor(&account, attempt.from);
         let entry = NewEntry { time: now, actor, action: Action::Login, what: What::default(), reason: None };
         log.append(&entry)?;
-        let renewed = match self.hasher.is_outdated(&account.password) {
-            true => Some(self.hasher.hash(attempt.password)?),
-            false => None,
-        };
+        // At another cost than the present one. If nobody can hash now, the next login does it.
+        let is_outdated = self.hasher.is_outdated(&account.password);
+        let renewed = is_outdated.then(|| self.hasher.hash(attempt.password).ok()).flatten();
         let logged_in = self.begin(&account, attempt, renewed.as_deref(), false, now)?;
         self.lockout.succeed(&begun);
         Ok(logged_in)
@@ -93,7 +92,7 @@ impl People {
         let (account, begun) = self.checked(attempt, log, now)?;
         let (actor, what) = (actor(&account, attempt.from), What::from("own password"));
         log.append(&NewEntry { time: now, actor, action: Action::People, what, reason: None })?;
-        let hash = self.hasher.hash(new)?;
+        let hash = self.hasher.hash(new).inspect_err(|_| self.lockout.take_back(&begun))?;
         let logged_in = self.begin(&account, attempt, Some(&hash), true, now)?;
         self.lockout.succeed(&begun);
         Ok(logged_in)

@@ -130,3 +130,84 @@ const LETTERS: &[u8; 32] = b"abcdefghjkmnpqrstuvwxyz023456789";
 const SHORTEST: usize = 12;
 const LONGEST: usize = 1024;
 const DIFFERENT: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The parameters that OWASP recommends, as they are written into each hash.
+    #[test]
+    fn passwords_are_hashed_by_argon2id_at_the_recommended_cost() {
+        let hasher = Hasher::new(PasswordCost::default());
+        let hash = hasher.hash("correct horse battery staple").unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        let parts: Vec<&str> = hash.split('$').collect();
+        // 16 bytes of salt and 32 of hash, in base64 without padding.
+        assert_eq!((parts[4].len(), parts[5].len()), (22, 43));
+        assert!(hasher.check(Some(&hash), "correct horse battery staple").unwrap());
+        assert!(!hasher.check(Some(&hash), "correct horse battery stable").unwrap());
+        assert!(!hasher.check(None, "correct horse battery staple").unwrap());
+        assert_ne!(hasher.hash("correct horse battery staple").unwrap(), hash, "salted");
+        let dearer = PasswordCost { passes: 3, ..PasswordCost::default() };
+        assert!(!hasher.is_outdated(&hash) && Hasher::new(dearer).is_outdated(&hash));
+    }
+
+    /// From `src/test.c` of the reference implementation, phc-winner-argon2.
+    #[test]
+    fn a_hash_of_the_reference_implementation_is_understood() {
+        let hasher = Hasher::new(PasswordCost::default());
+        let hash = "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+        assert!(hasher.check(Some(hash), "password").unwrap());
+        assert!(!hasher.check(Some(hash), "Password").unwrap());
+        assert!(matches!(hasher.check(Some("$2b$10$x"), "x"), Err(Refusal::Failed(Error::Password(_)))));
+    }
+
+    #[test]
+    fn so_many_hash_at_once_and_so_many_wait() {
+        let cost = PasswordCost { at_once: 2, waiting: 1, ..PasswordCost::default() };
+        let hasher = Hasher::new(cost);
+        let (first, second) = (hasher.turn().unwrap(), hasher.turn().unwrap());
+        std::thread::scope(|scope| {
+            let third = scope.spawn(|| hasher.turn().map(drop));
+            while hasher.load.lock().unwrap().1 == 0 {
+                std::thread::yield_now();
+            }
+            assert!(matches!(hasher.turn(), Err(Refusal::Busy)), "a fourth is refused at once");
+            assert!(!third.is_finished());
+            drop(first);
+            third.join().unwrap().unwrap();
+        });
+        drop(second);
+        assert_eq!(*hasher.load.lock().unwrap(), (0, 0));
+    }
+
+    #[test]
+    fn passwords_that_would_be_guessed_are_refused() {
+        for (weak, why) in [
+            ("", "12 characters"),
+            ("elevenchars", "12 characters"),
+            ("ääääääääääö", "12 characters"),
+            ("aaaabbbbccccdddd", "5 different"),
+            ("My-Operator-77", "the name"),
+        ] {
+            let error = check_strength("operator", weak).unwrap_err().to_string();
+            assert!(error.contains(why), "{weak}: {error}");
+        }
+        assert!(check_strength("operator", &"word ".repeat(300)).unwrap_err().to_string().contains("1,024"));
+        check_strength("operator", "vier Wörter, die nicht").unwrap();
+        check_strength("ana", "banana republic").unwrap();
+    }
+
+    #[test]
+    fn a_password_that_is_made_is_long_random_and_typable() {
+        let made: std::collections::HashSet<String> =
+            (0..200).map(|_| generate().unwrap().to_string()).collect();
+        assert_eq!(made.len(), 200);
+        for password in &made {
+            assert_eq!((password.len(), password.matches('-').count()), (23, 3), "{password}");
+            check_strength("operator", password).unwrap();
+        }
+        let letters: String = made.into_iter().collect();
+        assert!(LETTERS.iter().all(|letter| letters.contains(char::from(*letter))), "each is used");
+    }
+}
