@@ -24,6 +24,7 @@ const LAYERS: [(&str, u8); 30] = [
     ("capture", 2),
     ("audio", 2),
     ("conversation", 2),
+    ("investigate", 2),
     ("kpi", 2),
     ("notify", 2),
     ("report", 2),
