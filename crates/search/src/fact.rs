@@ -179,7 +179,7 @@ impl Value {
             (Self::Number(pattern), Fact::Text(text)) => NumberPattern::matches(pattern, text),
             (Self::Text(pattern), Fact::Text(text)) => pattern.matches(text),
             (Self::Text(pattern), Fact::Address(user, host)) => match (*user, *host) {
-                ("", host) => pattern.matches(host),
+                ("", host) => pattern.matches(host) || pattern.matches(&format!("@{host}")),
                 (user, host) => pattern.matches(&format!("{user}@{host}")),
             },
             (Self::Words(_, words), Fact::Text(text)) => words.matches(text),

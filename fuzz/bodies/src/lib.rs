@@ -31,6 +31,7 @@
 //! | [`compact`] | a stored record is read or refused, and what is read is written and read again |
 //! | [`configuration`] | accepted, or refused by name |
 //! | [`control`] | a request written again is the same |
+//! | [`search`] | what is read prints as a text that is read as the same |
 //! | [`engine`] | deep state with tiny tables: the same records for every batch size, and consistent sums |
 #![forbid(unsafe_code)]
 
@@ -46,6 +47,7 @@ mod network;
 mod records;
 mod scratch;
 mod sdp;
+mod search;
 mod settings;
 mod sip;
 mod spool;
@@ -61,6 +63,7 @@ pub use media::media;
 pub use network::network;
 pub use records::{compact, journal, outbox};
 pub use sdp::sdp;
+pub use search::search;
 pub use settings::{configuration, control};
 pub use sip::{sip, stream};
 pub use spool::{chain, deletions, far, seals, spool};
@@ -70,7 +73,7 @@ pub use websocket::websocket;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 22] = [
+pub const BODIES: [Body; 23] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
@@ -93,4 +96,5 @@ pub const BODIES: [Body; 22] = [
     ("compact", compact),
     ("configuration", configuration),
     ("control", control),
+    ("search", search),
 ];

@@ -106,5 +106,6 @@ targets!(
     outbox,
     compact,
     configuration,
-    control
+    control,
+    search
 );

@@ -124,7 +124,7 @@ fn value(
         Kind::Number => Value::Number(NumberPattern::of(pattern())),
         Kind::Text => Value::Text(pattern()),
         Kind::Words => Value::Words(pattern(), Words::of(&pattern())),
-        Kind::Codec => Value::Codec(pattern(), text.parse::<CodecName>().map_err(wrong)?),
+        Kind::Codec => Value::Codec(pattern(), pattern().to_string().parse::<CodecName>().map_err(wrong)?),
         Kind::Host => Value::Host(host::host(&text).ok_or_else(|| {
             wrong("write an address such as 192.0.2.7, its beginning as 192.0.2, or 192.0.2.0/24".into())
         })?),
