@@ -2,6 +2,7 @@
 //
 // Nothing is shown for 300 ms; then the shape of what will come; after 2 s what is being done, and a way to stop it.
 
+import { untrack } from 'svelte';
 import { asProblem, isAbort } from './api';
 import type { Problem } from './types';
 
@@ -21,8 +22,25 @@ export class Answer<T> {
   private running: AbortController | null = null;
   private timers: ReturnType<typeof setTimeout>[] = [];
 
-  /** Asks; a request under way is stopped. Where `keep` is false, the answer before is forgotten at once. */
+  /**
+   * Asks; a request under way is stopped. Where `keep` is false, the answer before is forgotten at once. An effect that
+   * calls this depends on what `ask` reads before it first waits, not on the answer.
+   */
   async load(ask: (signal: AbortSignal) => Promise<T>, keep = false): Promise<void> {
+    const controller = untrack(() => this.begin(keep));
+    try {
+      const value = await ask(controller.signal);
+      if (this.running !== controller) return;
+      this.value = value;
+      this.problem = null;
+    } catch (error) {
+      if (this.running !== controller || isAbort(error)) return;
+      this.problem = asProblem(error);
+    }
+    this.end();
+  }
+
+  private begin(keep: boolean): AbortController {
     this.end();
     const controller = new AbortController();
     this.running = controller;
@@ -36,16 +54,7 @@ export class Answer<T> {
       setTimeout(() => (this.waiting = 'shape'), SHAPE_AFTER_MS),
       setTimeout(() => (this.waiting = 'words'), WORDS_AFTER_MS),
     ];
-    try {
-      const value = await ask(controller.signal);
-      if (this.running !== controller) return;
-      this.value = value;
-      this.problem = null;
-    } catch (error) {
-      if (this.running !== controller || isAbort(error)) return;
-      this.problem = asProblem(error);
-    }
-    this.end();
+    return controller;
   }
 
   /** The viewer does not want to wait longer. */

@@ -1,5 +1,7 @@
 // Keys of the keyboard. A view names its keys while it is shown; `?` lists those that work now.
 
+import { untrack } from 'svelte';
+
 export interface Key {
   /** As `KeyboardEvent.key` says it: `/`, `j`, `Enter`, `Escape`, `[`, ` `. */
   key: string;
@@ -20,7 +22,8 @@ export function keys(): { title: string; keys: Key[] }[] {
 /** Names keys until the function that it returns is called: `$effect(() => bind('Calls', [...]))`. */
 export function bind(title: string, named: Key[]): () => void {
   const group = { title, keys: named };
-  groups = [group, ...groups];
+  // An effect that names keys must not depend on the list of them.
+  untrack(() => (groups = [group, ...groups]));
   return () => {
     groups = groups.filter((other) => other !== group);
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clock, date, dateAndClock, offset, searchTime, span } from './time';
+import { clock, date, dateAndClock, evenSpan, offset, searchTime, span } from './time';
 
 const us = Date.UTC(2026, 6, 1, 22, 4, 5) * 1000 + 123_456;
 
@@ -32,5 +32,6 @@ describe('times', () => {
     expect(span(59_950)).toBe('1:00');
     expect(span(723_000)).toBe('12:03');
     expect(span(3_845_000)).toBe('1:04:05');
+    expect([null, 85.4, 4211, 59_950].map((ms) => evenSpan(ms, 2))).toEqual(['', '0.09 s', '4.21 s', '1:00']);
   });
 });

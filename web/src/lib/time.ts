@@ -91,6 +91,12 @@ export function span(ms: number | null | undefined): string {
   return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
 }
 
+/** The same for a column of them, which lines up: seconds with `digits` behind the point, then `4:05`. */
+export function evenSpan(ms: number | null | undefined, digits = 1): string {
+  if (ms === null || ms === undefined) return '';
+  return ms < 59_950 ? `${(ms / 1000).toFixed(digits)} s` : span(ms);
+}
+
 function two(value: number): string {
   return String(value).padStart(2, '0');
 }

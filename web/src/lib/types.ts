@@ -99,7 +99,7 @@ export interface Call {
   final_reason: string | null;
   cause: number | null;
   released_by: 'caller' | 'callee' | 'network' | null;
-  invite_us: number;
+  invite_us: number | null;
   trying_us: number | null;
   ringing_us: number | null;
   answer_us: number | null;
@@ -118,6 +118,11 @@ export interface Call {
   recorded: string | null;
   notes: Note[];
   [field: string]: unknown;
+}
+
+/** The first moment known of a call. */
+export function began(call: Call): number {
+  return call.invite_us ?? call.trying_us ?? call.ringing_us ?? call.answer_us ?? call.end_us ?? 0;
 }
 
 export interface CallPageAnswer {

@@ -5,11 +5,12 @@ import { audit } from './audit';
 import { call } from './call';
 import { calls } from './calls';
 import { common } from './common';
+import { notes } from './notes';
 import { now } from './now';
 import { quality } from './quality';
 import { trunks } from './trunks';
 import { users } from './users';
 
 export const es: Catalogue = {
-  ...common, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin,
 };
