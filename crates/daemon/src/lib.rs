@@ -103,6 +103,7 @@ use crate::far_tier::FarTier;
 use crate::joining::{JoinCounts, Joining};
 pub use crate::kpis::KpiRollups;
 use crate::locks::Locks;
+pub use crate::logger::to_stderr as log_to_stderr;
 use crate::main_loop::{MainLoop, listen_to_signals};
 use crate::notices::Notifier;
 pub use crate::processes::child::COMMAND as PROCESS_COMMAND;

@@ -14,10 +14,16 @@ static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
 /// Subjects of log lines. Lines of libraries, under other names, are left out.
-const TARGETS: [&str; 17] = [
-    "alarm", "capture", "clock", "control", "engine", "journal", "kpi", "loss", "metrics", "notify", "rules",
-    "run", "spool", "status", "store", "system", "worker",
+const TARGETS: [&str; 18] = [
+    "alarm", "capture", "clock", "console", "control", "engine", "journal", "kpi", "loss", "metrics",
+    "notify", "rules", "run", "spool", "status", "store", "system", "worker",
 ];
+
+/// Writes lines of information and above to standard error, for commands that run on without a
+/// configuration.
+pub fn to_stderr() {
+    level(LogLevel::Info);
+}
 
 /// Writes lines of `level` and above to standard error from now on.
 pub(crate) fn level(level: LogLevel) {

@@ -15,6 +15,7 @@ use crate::commands::{
     clock::Clock,
     compare::Compare,
     completions::Completions,
+    console::ConsoleArgs,
     doctor::Doctor,
     export::Export,
     extract::Extract,
@@ -81,6 +82,7 @@ pub(crate) enum Command {
     #[command(name = "users")]
     Users(Box<UserList>),
     Kpis(Box<Kpis>),
+    Console(ConsoleArgs),
     Alarms(Box<Alarms>),
     Acknowledge(Acknowledge),
     Silence(SilenceArgs),

@@ -93,6 +93,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Messages(messages) => messages.run(screen),
         Command::Users(users) => users.run(screen),
         Command::Kpis(kpis) => kpis.run(screen),
+        Command::Console(console) => console.run(screen),
         Command::Alarms(alarms) => alarms.run(screen),
         Command::Acknowledge(acknowledge) => acknowledge.run(screen),
         Command::Silence(silence) => silence.run(screen),

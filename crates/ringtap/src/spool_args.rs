@@ -30,6 +30,20 @@ pub(crate) struct SpoolArgs {
 impl SpoolArgs {
     /// Opens the spool, and says whose segments are read if nobody said whose they should be.
     pub(crate) fn open(&self, screen: &mut Screen) -> anyhow::Result<Reader> {
+        let spool = self.open_quietly()?;
+        if self.signed_by.is_empty() && spool.head_signers().len() > 1 {
+            let keys: Vec<String> = spool.head_signers().iter().map(ToString::to_string).collect();
+            screen.remark(format!(
+                "the heads of the spool's chains are signed by different keys, {}: say which are yours with \
+                 `--signed-by`",
+                keys.join(" and ")
+            ));
+        }
+        Ok(spool)
+    }
+
+    /// Opens the spool.
+    pub(crate) fn open_quietly(&self) -> anyhow::Result<Reader> {
         let mut dirs = self.spool.iter();
         let first = dirs.next().map_or(Path::new("."), PathBuf::as_path);
         let mut spool = Reader::open(first)?;
@@ -45,14 +59,6 @@ impl SpoolArgs {
         }
         if !self.signed_by.is_empty() {
             spool.trust(&public_keys(&self.signed_by)?)?;
-        }
-        if self.signed_by.is_empty() && spool.head_signers().len() > 1 {
-            let keys: Vec<String> = spool.head_signers().iter().map(ToString::to_string).collect();
-            screen.remark(format!(
-                "the heads of the spool's chains are signed by different keys, {}: say which are yours with \
-                 `--signed-by`",
-                keys.join(" and ")
-            ));
         }
         Ok(spool)
     }

@@ -11,6 +11,7 @@ pub(crate) mod calls;
 pub(crate) mod clock;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod console;
 mod control;
 pub(crate) mod doctor;
 pub(crate) mod export;

@@ -1,0 +1,26 @@
+//! JSON as an answer.
+
+use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+/// A JSON document.
+#[derive(Debug)]
+pub(crate) struct Answer(Value);
+
+impl Answer {
+    /// A document that is ready.
+    pub(crate) fn of(value: Value) -> Self {
+        Self(value)
+    }
+}
+
+impl IntoResponse for Answer {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.0.to_string()));
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+    }
+}

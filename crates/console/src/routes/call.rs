@@ -1,0 +1,404 @@
+//! One call: its record, streams and sentences, its ladder, and its files.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, Query, State};
+use axum::http::header::{
+    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, RANGE,
+};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use ringtap_access::{Action, Right, What};
+use ringtap_model::{Call, Id, Recorded, Stream};
+use ringtap_report::sentence;
+use ringtap_spool::Reader as Spool;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::ladder::Ladder;
+use super::packets::RecordedCall;
+use crate::answer::Answer;
+use crate::problem::Problem;
+use crate::sound_cache::Sound;
+use crate::state::{App, Shared};
+use crate::viewer::Viewer;
+
+/// A call with its legs, each with its streams; the call itself is `legs[chosen]`.
+struct Found {
+    legs: Vec<(Call, Vec<Stream>)>,
+    chosen: usize,
+}
+
+impl Found {
+    fn call(&self) -> &(Call, Vec<Stream>) {
+        &self.legs[self.chosen]
+    }
+}
+
+/// Finds a call that the viewer may see. One that is outside of the viewer's scope is not there.
+fn find(app: &Shared, viewer: &Viewer, id: &Id, with_legs: bool) -> Result<Found, Problem> {
+    let missing = || {
+        Problem::not_found(format!(
+            "no call has the id {id}: it was never stored, it is still in progress, or its retention has \
+             ended"
+        ))
+    };
+    let reader = app.records()?.ok_or_else(missing)?;
+    let call = reader.call(id)?.filter(|call| viewer.sees(call)).ok_or_else(missing)?;
+    let legs = match call.conversation {
+        Some(conversation) if with_legs => reader.conversation(&conversation)?,
+        _ => vec![call.clone()],
+    };
+    let mut legs: Vec<Call> = legs.into_iter().filter(|leg| viewer.sees(leg)).take(MOST_LEGS).collect();
+    if !legs.iter().any(|leg| leg.id == *id) {
+        legs.push(call);
+    }
+    let chosen = legs.iter().position(|leg| leg.id == *id).unwrap_or_default();
+    let with_streams = |call: Call| -> Result<(Call, Vec<Stream>), Problem> {
+        let streams = reader.streams_of(&call.id)?;
+        Ok((call, streams))
+    };
+    Ok(Found { legs: legs.into_iter().map(with_streams).collect::<Result<_, _>>()?, chosen })
+}
+
+fn id_of(text: &str) -> Result<Id, Problem> {
+    text.parse().map_err(|_| {
+        Problem::request(
+            format!("`{text}` is no id of a call"),
+            "an id has 32 hex digits, as in the field `id` of a record",
+        )
+    })
+}
+
+/// `GET /calls/ID`.
+pub(crate) async fn show(
+    State(app): State<App>,
+    viewer: Viewer,
+    Path(id): Path<String>,
+) -> Result<Answer, Problem> {
+    let id = id_of(&id)?;
+    viewer.need(Right::Search)?;
+    app.note(&viewer, Action::View, What::from(format!("call {id}"))).await?;
+    let (seen, by) = (app.clone(), viewer.clone());
+    let value = app
+        .work
+        .read(move |_| {
+            let found = find(&seen, &by, &id, true)?;
+            let (call, streams) = found.call();
+            let legs: Vec<&Call> = found.legs.iter().map(|(leg, _)| leg).collect();
+            Ok(json!({
+                "call": call,
+                "legs": legs,
+                "streams": streams,
+                "sentences": [sentence::of_call(call, streams)],
+                "packets": packets(&seen, call),
+                "rights": {
+                    "signalling": by.has(Right::Signalling),
+                    "listen": by.has(Right::Listen),
+                    "export": by.has(Right::Export),
+                },
+            }))
+        })
+        .await?;
+    Ok(viewer.answer(&app, value))
+}
+
+/// What was recorded, and whether it can be read here.
+fn packets(app: &Shared, call: &Call) -> Value {
+    let reason = match (call.recorded, &app.sources.spool) {
+        (Recorded::None, _) => Some("no packets of this call were recorded: see [spool] and its rules"),
+        (_, None) => Some("the console was started without `--spool`, so it cannot read recorded packets"),
+        _ => None,
+    };
+    json!({ "kept": call.recorded.name(), "available": reason.is_none(), "reason": reason })
+}
+
+/// `GET /calls/ID/ladder`.
+pub(crate) async fn ladder(
+    State(app): State<App>,
+    viewer: Viewer,
+    Path(id): Path<String>,
+) -> Result<Answer, Problem> {
+    let id = id_of(&id)?;
+    viewer.need(Right::Signalling)?;
+    app.note(&viewer, Action::View, What::from(format!("messages of call {id}"))).await?;
+    let (seen, by) = (app.clone(), viewer.clone());
+    let value = app
+        .work
+        .read(move |_| {
+            let found = find(&seen, &by, &id, true)?;
+            let masker = (!by.has(Right::Numbers)).then_some(&seen.masker);
+            let mut spool = seen.sources.spool.as_ref().map(|open| open()).transpose()?;
+            let ladder = Ladder::of(&found.legs, spool.as_mut(), masker)?;
+            Ok(serde_json::to_value(ladder).unwrap_or_default())
+        })
+        .await?;
+    Ok(Answer::of(value))
+}
+
+/// A file of a call, made by `write`.
+async fn file<F>(
+    app: &App,
+    viewer: &Viewer,
+    id: Id,
+    name: String,
+    kind: &'static str,
+    write: F,
+) -> Result<Response, Problem>
+where
+    F: FnOnce(&mut RecordedCall<'_>, &mut Vec<u8>) -> anyhow::Result<()> + Send + 'static,
+{
+    let (seen, by) = (app.clone(), viewer.clone());
+    let bytes = app
+        .work
+        .read(move |_| {
+            let found = find(&seen, &by, &id, false)?;
+            let mut spool = spool(&seen)?;
+            let (call, streams) = found.call();
+            let mut recorded = recorded(&mut spool, call, streams)?;
+            let mut bytes = Vec::new();
+            write(&mut recorded, &mut bytes)?;
+            Ok(bytes)
+        })
+        .await?;
+    let disposition = format!("attachment; filename=\"{name}\"");
+    let mut response = Response::new(Body::from(bytes));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.extend(HeaderValue::from_str(&disposition).ok().map(|value| (CONTENT_DISPOSITION, value)));
+    Ok(response)
+}
+
+fn spool(app: &Shared) -> Result<Spool, Problem> {
+    let Some(open) = &app.sources.spool else {
+        return Err(Problem::conflict(
+            "the console was started without `--spool`, so it cannot read recorded packets",
+        ));
+    };
+    Ok(open()?)
+}
+
+fn recorded<'a>(spool: &'a mut Spool, call: &Call, streams: &[Stream]) -> Result<RecordedCall<'a>, Problem> {
+    RecordedCall::find(spool, call, streams).map_err(|error| Problem::conflict(format!("{error:#}")))
+}
+
+/// `GET /calls/ID/packets.pcap`.
+pub(crate) async fn pcap(
+    State(app): State<App>,
+    viewer: Viewer,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = id_of(&id)?;
+    viewer.need(Right::Export)?;
+    viewer.need(Right::Signalling)?;
+    viewer.need(Right::Numbers)?;
+    // The packets of its media are the call itself.
+    viewer.need(Right::Listen)?;
+    app.note(&viewer, Action::Export, What::from(format!("packets of call {id}"))).await?;
+    let name = format!("{id}.pcapng");
+    file(&app, &viewer, id, name, "application/x-pcapng", |call, bytes| call.pcap(bytes)).await
+}
+
+/// `GET /calls/ID/ladder.svg`.
+pub(crate) async fn svg(
+    State(app): State<App>,
+    viewer: Viewer,
+    Path(id): Path<String>,
+) -> Result<Response, Problem> {
+    let id = id_of(&id)?;
+    viewer.need(Right::Signalling)?;
+    viewer.need(Right::Numbers)?;
+    app.note(&viewer, Action::Export, What::from(format!("ladder of call {id}"))).await?;
+    let name = format!("{id}.svg");
+    file(&app, &viewer, id, name, "image/svg+xml", |call, bytes| call.svg(bytes)).await
+}
+
+/// The sound of a call, decoded now or lately.
+async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem> {
+    let (seen, by) = (app.clone(), viewer.clone());
+    app.work
+        .read(move |_| {
+            // The scope is looked at in any case.
+            let found = find(&seen, &by, &id, false)?;
+            if let Some(sound) = seen.sounds.of(&id) {
+                return Ok(sound);
+            }
+            let mut spool = spool(&seen)?;
+            let (call, streams) = found.call();
+            let mut recorded = recorded(&mut spool, call, streams)?;
+            let wav = tempfile::tempfile().map_err(anyhow::Error::from)?;
+            let mut peaks = Vec::new();
+            recorded
+                .sound(&*seen.sources.decoders, &wav, &mut peaks)
+                .map_err(|error| Problem::conflict(format!("{error:#}")))?;
+            let length = wav.metadata().map_err(anyhow::Error::from)?.len();
+            let sound = Arc::new(Sound { wav, length, peaks });
+            seen.sounds.add(id, Arc::clone(&sound));
+            Ok(sound)
+        })
+        .await
+}
+
+/// `GET /calls/ID/sound.wav`, whole or a range of bytes (RFC 9110 section 14).
+pub(crate) async fn wav(
+    State(app): State<App>,
+    viewer: Viewer,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let id = id_of(&id)?;
+    viewer.need(Right::Listen)?;
+    let range = headers.get(RANGE).and_then(|range| range.to_str().ok());
+    // A player asks for many ranges: whoever listens is noted with the first.
+    if range.is_none_or(|range| range.starts_with("bytes=0-")) {
+        app.note(&viewer, Action::Listen, What::from(format!("call {id}"))).await?;
+    }
+    let sound = sound(&app, &viewer, id).await?;
+    let Some((from, to)) = range.map_or(Some((0, sound.length)), |range| span(range, sound.length)) else {
+        let whole = format!("bytes */{}", sound.length);
+        return Ok((StatusCode::RANGE_NOT_SATISFIABLE, [(CONTENT_RANGE, whole)]).into_response());
+    };
+    // Not more than a piece at once: a player that wants the rest asks again.
+    let to = if range.is_some() { to.min(from + PIECE) } else { to };
+    let whole = sound.length;
+    let mut response = Response::new(Body::from_stream(pieces(sound, from, to)));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("audio/wav"));
+    headers.insert(ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    headers.insert(CONTENT_LENGTH, HeaderValue::from(to - from));
+    if range.is_some() {
+        let value = format!("bytes {from}-{}/{whole}", to.saturating_sub(1));
+        headers.extend(HeaderValue::from_str(&value).ok().map(|value| (CONTENT_RANGE, value)));
+        *response.status_mut() = StatusCode::PARTIAL_CONTENT;
+    }
+    Ok(response)
+}
+
+/// The bytes of a sound, some at a time.
+fn pieces(
+    sound: Arc<Sound>,
+    from: u64,
+    to: u64,
+) -> impl futures_util::Stream<Item = std::io::Result<Vec<u8>>> {
+    // Nothing follows an error.
+    futures_util::stream::unfold(Some((sound, from)), move |state| async move {
+        let (sound, at) = state?;
+        if at >= to {
+            return None;
+        }
+        let until = (at + PIECE).min(to);
+        let read = tokio::task::spawn_blocking(move || {
+            let mut bytes = vec![0; (until - at) as usize];
+            // Others may read the same file: no common position.
+            std::os::unix::fs::FileExt::read_exact_at(&sound.wav, &mut bytes, at)?;
+            Ok((bytes, sound))
+        });
+        match read.await {
+            Ok(Ok((bytes, sound))) => Some((Ok(bytes), Some((sound, until)))),
+            Ok(Err(error)) => Some((Err(error), None)),
+            Err(_) => None,
+        }
+    })
+}
+
+/// First and one after the last byte of `bytes=a-b`, `bytes=a-` or `bytes=-n`; none if there is no such.
+fn span(range: &str, length: u64) -> Option<(u64, u64)> {
+    let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
+    let (from, to) = match (from.parse::<u64>().ok(), to.parse::<u64>().ok()) {
+        (Some(from), Some(last)) => (from, last.saturating_add(1).min(length)),
+        (Some(from), None) if to.is_empty() => (from, length),
+        (None, Some(count)) if from.is_empty() => (length.saturating_sub(count), length),
+        _ => return None,
+    };
+    (from < to).then_some((from, to))
+}
+
+/// `GET /calls/ID/peaks`: the waveform.
+pub(crate) async fn peaks(
+    State(app): State<App>,
+    viewer: Viewer,
+    Path(id): Path<String>,
+    Query(wanted): Query<Points>,
+) -> Result<Answer, Problem> {
+    let id = id_of(&id)?;
+    viewer.need(Right::Listen)?;
+    let sound = sound(&app, &viewer, id).await?;
+    let whole: Value = serde_json::from_slice(&sound.peaks).map_err(anyhow::Error::from)?;
+    Ok(Answer::of(drawn(&whole, wanted.points.unwrap_or(2_000).clamp(10, 20_000))))
+}
+
+/// How many points are drawn.
+#[derive(Deserialize)]
+pub(crate) struct Points {
+    points: Option<usize>,
+}
+
+/// The waveform in at most so many points: of several, the lowest and the highest.
+fn drawn(whole: &Value, points: usize) -> Value {
+    let channels = whole["peaks"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let directions = ["caller_to_callee", "callee_to_caller"];
+    let tracks: Vec<Value> = channels
+        .iter()
+        .zip(directions)
+        .map(|(channel, direction)| {
+            let numbers: Vec<f64> = channel
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|number| number.as_f64().unwrap_or(0.0))
+                .collect();
+            let step = (numbers.len() / 2).div_ceil(points).max(1) * 2;
+            let peaks: Vec<[f64; 2]> = numbers
+                .chunks(step)
+                .map(|part| {
+                    let low = part.iter().copied().fold(f64::INFINITY, f64::min);
+                    let high = part.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                    [low, high]
+                })
+                .collect();
+            json!({
+                "direction": direction,
+                "first_us": whole["start_us"],
+                "seconds": whole["duration"],
+                "peaks": peaks,
+            })
+        })
+        .collect();
+    json!({ "tracks": tracks, "marks": [] })
+}
+
+/// Most legs of a conversation that a page shows.
+const MOST_LEGS: usize = 50;
+/// Bytes that are read at a time.
+const PIECE: u64 = 1 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges() {
+        for (text, expected) in [
+            ("bytes=0-", Some((0, 100))),
+            ("bytes=10-19", Some((10, 20))),
+            ("bytes=90-200", Some((90, 100))),
+            ("bytes=-10", Some((90, 100))),
+            ("bytes=100-", None),
+            ("bytes=20-10", None),
+            ("bytes=a-b", None),
+            ("bytes=-", None),
+            ("lines=0-1", None),
+            ("bytes=0-18446744073709551615", Some((0, 100))),
+        ] {
+            assert_eq!(span(text, 100), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_waveform_keeps_its_lows_and_highs() {
+        let whole = json!({ "start_us": 5, "duration": 1.0, "peaks": [[-0.1, 0.2, -0.5, 0.1, 0.0, 0.9]] });
+        let drawn = drawn(&whole, 2);
+        assert_eq!(drawn["tracks"][0]["peaks"], json!([[-0.5, 0.2], [0.0, 0.9]]));
+    }
+}

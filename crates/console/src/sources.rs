@@ -1,0 +1,77 @@
+//! Where the console's answers come from: handed in by the program, so that this crate knows no command
+//! and no daemon.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use ringtap_audio::Decoders;
+use ringtap_kpi::Zone;
+use ringtap_spool::Reader as Spool;
+use ringtap_store::MakeRollup;
+use serde_json::Value;
+
+/// What the console reads.
+pub struct Sources {
+    /// The directory of the records.
+    pub records: PathBuf,
+    /// Opens the recorded packets; `None` if no spool was named.
+    pub spool: Option<OpenSpool>,
+    /// The running daemon; `None` if there is none to be asked.
+    pub daemon: Option<Arc<dyn Daemon>>,
+    /// Decoders of sound.
+    pub decoders: Arc<dyn Decoders + Send + Sync>,
+    /// How KPIs are computed, as the daemon computes them.
+    pub kpis: Arc<dyn MakeRollup + Send + Sync>,
+    /// The zone in which hours and days of KPIs begin.
+    pub zone: Zone,
+    /// The name of this sensor.
+    pub sensor: String,
+}
+
+/// Opens the recorded packets.
+pub type OpenSpool = Arc<dyn Fn() -> anyhow::Result<Spool> + Send + Sync>;
+
+/// The running daemon. Each question blocks until it is answered.
+pub trait Daemon: Send + Sync {
+    /// Its state: the JSON of `ringtap status --format json`, `status` in it.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    fn status(&self) -> anyhow::Result<Value>;
+
+    /// The latest calls in progress, `{"calls":[[call,[stream,...]],...],"total":N}`.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    fn calls(&self, most: usize) -> anyhow::Result<Value>;
+
+    /// Alarms that stand, a JSON line each.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer, or watches for no alarms.
+    fn alarms(&self) -> anyhow::Result<String>;
+
+    /// Marks a standing alarm as known to `by`; says what was done.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer, or no alarm of that id stands.
+    fn acknowledge(&self, id: &str, by: &str, comment: &str) -> anyhow::Result<String>;
+
+    /// Tells nobody of the alarms of a rule and a subject for so many seconds; says what was done.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer, or refuses.
+    fn silence(
+        &self,
+        rule: &str,
+        subject: &str,
+        seconds: u64,
+        by: &str,
+        comment: &str,
+    ) -> anyhow::Result<String>;
+}

@@ -1,0 +1,93 @@
+//! What every request shares.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ringtap_access::{AuditLog, People};
+use ringtap_store::Reader;
+use serde_json::Value;
+
+use crate::hosts::Hosts;
+use crate::mask::{self, Masker};
+use crate::problem::Problem;
+use crate::server::Security;
+use crate::settings::Settings;
+use crate::sound_cache::SoundCache;
+use crate::sources::Sources;
+use crate::work::Work;
+
+/// What every request shares.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Shared>);
+
+/// The same, behind one pointer.
+pub(crate) struct Shared {
+    pub(crate) sources: Sources,
+    pub(crate) people: People,
+    pub(crate) audit: AuditLog,
+    pub(crate) hosts: Hosts,
+    pub(crate) masker: Masker,
+    pub(crate) work: Work,
+    pub(crate) sounds: SoundCache,
+    /// Longest time of a search.
+    pub(crate) search_time: Duration,
+    /// The daemon's state, and when it was asked.
+    pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
+    is_plain: bool,
+}
+
+/// The state of the daemon, or why it is not known.
+pub(crate) type DaemonState = Result<Arc<Value>, String>;
+
+impl App {
+    /// Opens people, keys and the audit log.
+    pub(crate) fn open(settings: &Settings, sources: Sources) -> anyhow::Result<Self> {
+        let people = People::open(&settings.people, ringtap_access::Settings::default())?;
+        let audit = AuditLog::open(&settings.people)?;
+        let secret = mask::key(&settings.people)?;
+        Ok(Self(Arc::new(Shared {
+            sources,
+            people,
+            audit,
+            hosts: Hosts::new(settings.listen, &settings.hosts),
+            masker: Masker::new(secret),
+            work: Work::default(),
+            sounds: SoundCache::default(),
+            search_time: settings.search_time,
+            status: tokio::sync::Mutex::default(),
+            is_plain: matches!(settings.security, Security::Plain),
+        })))
+    }
+}
+
+impl std::ops::Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Shared {
+    /// Opens the records; none if nothing has been recorded yet.
+    pub(crate) fn records(&self) -> Result<Option<Reader>, Problem> {
+        match Reader::open(&self.sources.records) {
+            Ok(reader) => Ok(Some(reader)),
+            Err(ringtap_store::Error::NoDays { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The name of the session's cookie. Browsers take `__Host-` from a secure origin alone, and send it
+    /// nowhere else.
+    pub(crate) fn cookie_name(&self) -> &'static str {
+        if self.is_plain { "ringtap" } else { "__Host-ringtap" }
+    }
+
+    /// The header that sets it; `age` 0 removes it.
+    pub(crate) fn cookie(&self, secret: &str, age: Option<u32>) -> String {
+        let (name, secure) = (self.cookie_name(), if self.is_plain { "" } else { "; Secure" });
+        let age = age.map(|age| format!("; Max-Age={age}")).unwrap_or_default();
+        format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
+    }
+}

@@ -1,0 +1,206 @@
+//! Who asks, and what they may see.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::HeaderMap;
+use axum::http::header::{AUTHORIZATION, COOKIE};
+use axum::http::request::Parts;
+use ringtap_access::{Action, Actor, Identity, NewEntry, Refusal, Right, What};
+use ringtap_model::Call;
+use ringtap_report::time;
+use serde_json::Value;
+
+use crate::answer::Answer;
+use crate::problem::Problem;
+use crate::state::{App, Shared};
+
+/// Somebody who is logged in, or a program with a token.
+#[derive(Clone, Debug)]
+pub(crate) struct Viewer {
+    pub(crate) identity: Identity,
+    pub(crate) from: IpAddr,
+    /// What proves who it is.
+    proof: Proof,
+}
+
+/// What proves who somebody is.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// The secret of a session, from its cookie.
+    Session(String),
+    /// A token, from the header `Authorization`.
+    Token(String),
+}
+
+impl std::fmt::Debug for Proof {
+    /// Without the secret.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Session(_) => "Session",
+            Self::Token(_) => "Token",
+        })
+    }
+}
+
+impl Proof {
+    /// What a request carries; a token goes before a session, since a program sends it on purpose.
+    pub(crate) fn of(headers: &HeaderMap, cookie: &str) -> Option<Self> {
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        if let Some(token) = bearer.and_then(|value| value.strip_prefix("Bearer ")) {
+            return Some(Self::Token(token.trim().to_owned()));
+        }
+        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+        let mut pairs =
+            cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+        pairs.find(|(name, _)| *name == cookie).map(|(_, value)| Self::Session(value.to_owned()))
+    }
+
+    /// Who that is now.
+    pub(crate) fn identity(&self, app: &Shared) -> Result<Identity, Refusal> {
+        match self {
+            Self::Session(secret) => app.people.session(secret, time::now()),
+            Self::Token(token) => app.people.token(token, time::now()),
+        }
+    }
+}
+
+impl Viewer {
+    /// The name.
+    pub(crate) fn name(&self) -> &str {
+        &self.identity.name
+    }
+
+    /// Whether there is a right.
+    pub(crate) fn has(&self, right: Right) -> bool {
+        self.identity.may(right)
+    }
+
+    /// Refuses those without a right.
+    pub(crate) fn need(&self, right: Right) -> Result<(), Problem> {
+        if self.has(right) {
+            return Ok(());
+        }
+        Err(if self.identity.must_change {
+            Problem::password_first()
+        } else {
+            Problem::forbidden(right.name())
+        })
+    }
+
+    /// Refuses those whose scope is limited, for what is counted over all calls.
+    pub(crate) fn need_everything(&self, what: &str) -> Result<(), Problem> {
+        match self.identity.scope.is_everything() {
+            true => Ok(()),
+            false => Err(Problem::scope(what)),
+        }
+    }
+
+    /// Whether a call is in the scope.
+    pub(crate) fn sees(&self, call: &Call) -> bool {
+        self.identity.scope.has_call(call)
+    }
+
+    /// An answer without the numbers that may not be seen.
+    pub(crate) fn answer(&self, app: &Shared, mut value: Value) -> Answer {
+        if !self.has(Right::Numbers) {
+            app.masker.json(&mut value);
+        }
+        Answer::of(value)
+    }
+
+    /// Whether session or token still stand, and still have what they had.
+    pub(crate) async fn is_still_allowed(&self, app: &App) -> bool {
+        let (app, proof) = (app.clone(), self.proof.clone());
+        let now = tokio::task::spawn_blocking(move || proof.identity(&app)).await;
+        now.is_ok_and(|now| now.is_ok_and(|now| now.rights == self.identity.rights))
+    }
+
+    /// For the audit log.
+    pub(crate) fn actor(&self) -> Actor {
+        self.identity.actor(self.from)
+    }
+}
+
+impl App {
+    /// Notes in the audit log what somebody is about to do or see. What cannot be noted is not done.
+    pub(crate) async fn note(&self, viewer: &Viewer, action: Action, what: What) -> Result<(), Problem> {
+        self.note_because(viewer, action, what, None).await
+    }
+
+    /// The same, with the reason that was given.
+    pub(crate) async fn note_because(
+        &self,
+        viewer: &Viewer,
+        action: Action,
+        what: What,
+        reason: Option<String>,
+    ) -> Result<(), Problem> {
+        let entry = NewEntry { time: time::now(), actor: viewer.actor(), action, what, reason };
+        self.append(entry).await
+    }
+
+    /// Writes an entry of the audit log.
+    pub(crate) async fn append(&self, entry: NewEntry) -> Result<(), Problem> {
+        let app = self.clone();
+        let written = tokio::task::spawn_blocking(move || app.audit.append(&entry)).await;
+        match written {
+            Ok(Ok(_)) => Ok(()),
+            Ok(Err(error)) => Err(anyhow::Error::from(error).into()),
+            Err(_) => Err(Problem::unavailable("the audit log cannot be written")),
+        }
+    }
+}
+
+impl FromRequestParts<App> for Viewer {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let from = parts
+            .extensions
+            .get::<ConnectInfo<SocketAddr>>()
+            .map_or(IpAddr::from([0, 0, 0, 0]), |peer| peer.0.ip());
+        let proof = Proof::of(&parts.headers, app.cookie_name()).ok_or_else(Problem::login)?;
+        let (asked, of) = (app.clone(), proof.clone());
+        let identity = tokio::task::spawn_blocking(move || of.identity(&asked)).await;
+        match identity {
+            Ok(Ok(identity)) => Ok(Self { identity, from, proof }),
+            Ok(Err(refusal)) => Err(refusal.into()),
+            Err(_) => Err(Problem::unavailable("sessions cannot be read")),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let said = refusal.to_string();
+        match refusal {
+            Refusal::Wrong => Self::refused_login(said, false),
+            Refusal::CodeNeeded => Self::refused_login(said, true),
+            Refusal::Wait(wait) => Self::busy(said, wait.0.div_ceil(1_000_000_000).max(1)),
+            Refusal::Busy => Self::busy(said, 2),
+            Refusal::Failed(error) => anyhow::Error::from(error).into(),
+            _ => Self::login().saying(said),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn a_token_goes_before_a_cookie_and_other_cookies_are_nothing() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(Proof::of(&headers, "ringtap"), None);
+        headers.insert(COOKIE, HeaderValue::from_static("other=1; ringtap=abc; ringtap2=x"));
+        assert_eq!(Proof::of(&headers, "ringtap"), Some(Proof::Session("abc".into())));
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("Bearer rt_1"));
+        assert_eq!(Proof::of(&headers, "ringtap"), Some(Proof::Token("rt_1".into())));
+        headers.insert(AUTHORIZATION, HeaderValue::from_static("Basic abc"));
+        assert_eq!(Proof::of(&headers, "ringtap"), Some(Proof::Session("abc".into())));
+        assert_eq!(format!("{:?}", Proof::Token("secret".into())), "Token");
+    }
+}

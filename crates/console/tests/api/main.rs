@@ -1,0 +1,144 @@
+//! The API over a real connection: what it answers, to whom, and what it refuses.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+mod client;
+mod refused;
+mod server;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use client::Client;
+use server::{CALLS, Server};
+
+#[test]
+fn calls_are_found_page_by_page_once_each_while_others_arrive() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let mut found = BTreeSet::new();
+    let (mut cursor, mut pages) = (String::new(), 0);
+    loop {
+        let page = ana.json(&format!("/api/v1/calls?limit=7&cursor={cursor}"));
+        for call in page["calls"].as_array().unwrap() {
+            assert!(found.insert(call["id"].to_string()), "{} is there twice", call["id"]);
+        }
+        pages += 1;
+        if pages == 2 {
+            server.add_a_call_of_now();
+        }
+        match page["next"].as_str() {
+            Some(next) => {
+                assert_eq!(page["coverage"]["reason"], "more");
+                cursor = next.to_owned();
+            }
+            None => break assert_eq!(page["coverage"]["complete"], true),
+        }
+    }
+    assert_eq!(found.len(), CALLS, "what arrived meanwhile is newer than what was asked for");
+    assert_eq!(pages, CALLS.div_ceil(7));
+    assert_eq!(ana.json("/api/v1/calls?limit=1000")["calls"].as_array().unwrap().len(), CALLS + 1);
+}
+
+#[test]
+fn a_search_says_how_it_was_understood_and_where_it_is_wrong() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let page = ana.json("/api/v1/calls?q=state:failed");
+    assert_eq!(page["calls"].as_array().unwrap().len(), CALLS / 4);
+    assert_eq!(page["understood"], "calls failed");
+    let wrong = ana.get("/api/v1/calls?q=state:failled");
+    assert_eq!((wrong.status, wrong.kind()), (400, "application/problem+json"));
+    assert_eq!((&wrong.json()["column"], &wrong.json()["length"]), (&json!(7), &json!(7)));
+    let suggested = ana.json("/api/v1/calls/suggest?q=sta");
+    let texts = suggested["completions"].as_array().unwrap();
+    assert!(texts.iter().any(|text| text["text"].as_str().unwrap().starts_with("state:")), "{suggested}");
+    let summary = ana.json("/api/v1/calls/summary?facets=state,codec");
+    assert_eq!(summary["calls"], CALLS);
+    let failed: Vec<_> = summary["facets"]["state"].as_array().unwrap().iter().collect();
+    assert!(
+        failed.iter().any(|value| value["value"] == "failed" && value["calls"] == CALLS / 4),
+        "{failed:?}"
+    );
+    let sorted = ana.json("/api/v1/calls?sort=mos&limit=3");
+    let mos: Vec<f64> =
+        sorted["calls"].as_array().unwrap().iter().map(|call| call["mos"].as_f64().unwrap()).collect();
+    assert!(mos.is_sorted() && mos[0] == 2.0, "{mos:?}");
+}
+
+#[test]
+fn a_call_is_shown_with_its_sentence_and_what_is_missing_is_said() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let id = ana.json("/api/v1/calls?limit=1")["calls"][0]["id"].as_str().unwrap().to_owned();
+    let call = ana.json(&format!("/api/v1/calls/{id}"));
+    assert_eq!(call["call"]["id"], id);
+    assert_eq!(call["legs"].as_array().unwrap().len(), 1);
+    assert!(call["sentences"][0].as_str().unwrap().ends_with('.'));
+    assert_eq!(call["packets"]["available"], false);
+    let ladder = ana.json(&format!("/api/v1/calls/{id}/ladder"));
+    assert!(ladder["reason"].as_str().unwrap().contains("spool"), "{ladder}");
+    assert_eq!(ana.get("/api/v1/calls/ffffffffffffffffffffffffffffffff").status, 404);
+    assert_eq!(ana.get("/api/v1/calls/nonsense").status, 400);
+}
+
+#[test]
+fn exports_have_what_the_search_found() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let csv = ana.get("/api/v1/calls/export?format=csv&q=state:failed");
+    assert_eq!(csv.kind(), "text/csv; charset=utf-8");
+    assert_eq!(csv.text().lines().count(), 1 + CALLS / 4);
+    assert!(csv.text().contains("\"'=HYPERLINK"), "a formula is no formula in a CSV: {}", csv.text());
+    let lines = ana.get("/api/v1/calls/export?format=jsonl");
+    let calls: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(calls.len(), CALLS);
+    assert_eq!(ana.get("/api/v1/calls/export?format=exe").status, 400);
+}
+
+#[test]
+fn who_may_not_see_numbers_sees_the_same_token_for_the_same_number() {
+    let server = Server::start();
+    let (ana, eve) = (server.login("ana"), server.login("eve"));
+    let clear = ana.json("/api/v1/calls?limit=1000");
+    let masked = eve.json("/api/v1/calls?limit=1000");
+    let text = masked.to_string();
+    for call in clear["calls"].as_array().unwrap() {
+        let number = call["from_user"].as_str().unwrap();
+        assert!(!text.contains(number), "{number} is shown");
+    }
+    let tokens: BTreeSet<&str> =
+        masked["calls"].as_array().unwrap().iter().map(|call| call["from_user"].as_str().unwrap()).collect();
+    let numbers: BTreeSet<&str> =
+        clear["calls"].as_array().unwrap().iter().map(|call| call["from_user"].as_str().unwrap()).collect();
+    assert_eq!(tokens.len(), numbers.len());
+    assert!(tokens.iter().all(|token| token.starts_with('~')));
+    for hidden in ["0138", "number:*0138", "from:4420*", "-to:*1", "(code:200 or callid:a*)", "text:4420"] {
+        let asked = eve.get(&format!("/api/v1/calls?q={}", client::escaped(hidden)));
+        assert_eq!((asked.status, &asked.json()["right"]), (403, &json!("numbers")), "{hidden}");
+    }
+    assert_eq!(eve.get("/api/v1/users?number=4420*").status, 403);
+}
+
+#[test]
+fn what_happens_now_comes_from_the_daemon_and_without_one_that_is_said() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let event = ana.first_event("/api/v1/live");
+    assert_eq!(event["calls"]["active"], 3);
+    let without = Server::start_without_daemon();
+    let ana = without.login("ana");
+    let event = ana.first_event("/api/v1/live");
+    assert!(event["lacking"].as_str().unwrap().contains("--control"), "{event}");
+    assert_eq!(ana.get("/api/v1/live/calls").status, 503);
+}
+
+#[test]
+fn every_look_is_in_the_audit_log() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    ana.json("/api/v1/calls?q=0138");
+    ana.get("/api/v1/calls/export");
+    Client::new(server.address).post("/api/v1/session", &json!({ "name": "ana", "password": "guess" }));
+    assert_eq!(server.audited(), ["login", "search", "export", "login_failed"]);
+}

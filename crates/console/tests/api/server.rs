@@ -1,0 +1,198 @@
+//! A console over records that the tests know, with people of several roles and a daemon that answers.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::bail;
+use ringtap_access::{AuditLog, AuditQuery, NewPerson, PasswordCost, People, Role, Scope};
+use ringtap_audio::BuiltIn;
+use ringtap_console::{Daemon, Security, Settings, Sources, serve};
+use ringtap_kpi::Zone;
+use ringtap_model::{Call, CallState, Id, Nanos, Stream};
+use ringtap_store::{FoldMinute, ImportWriter, MakeRollup};
+use ringtap_testing::samples;
+use serde_json::{Value, json};
+
+use crate::client::Client;
+
+/// Calls that are stored.
+pub(crate) const CALLS: usize = 40;
+/// Everybody's.
+pub(crate) const PASSWORD: &str = "correct horse battery staple";
+
+/// A console that runs until it is dropped.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    dir: tempfile::TempDir,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    pub(crate) fn start() -> Self {
+        Self::with(Some(Arc::new(Answering)))
+    }
+
+    pub(crate) fn start_without_daemon() -> Self {
+        Self::with(None)
+    }
+
+    fn with(daemon: Option<Arc<dyn Daemon>>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let (records, people) = (dir.path().join("records"), dir.path().join("people"));
+        std::fs::create_dir(&records).unwrap();
+        fill(&records);
+        add_people(&people);
+        let settings = Settings {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            hosts: Vec::new(),
+            security: Security::Plain,
+            people,
+            search_time: Duration::from_secs(20),
+        };
+        let sources = Sources {
+            records,
+            spool: None,
+            daemon,
+            decoders: Arc::new(BuiltIn),
+            kpis: Arc::new(NoRollups),
+            zone: Zone::UTC,
+            sensor: "sensor-1".into(),
+        };
+        let stop = Arc::new(AtomicBool::new(false));
+        let asked = Arc::clone(&stop);
+        let (ready, address) = mpsc::channel();
+        let thread = thread::spawn(move || {
+            let tell = |address| ready.send(address).unwrap();
+            serve(settings, sources, tell, || asked.load(Ordering::Relaxed)).unwrap();
+        });
+        let address = address.recv_timeout(Duration::from_secs(30)).unwrap();
+        Self { address, dir, stop, thread: Some(thread) }
+    }
+
+    /// Somebody logs in.
+    pub(crate) fn login(&self, name: &str) -> Client {
+        let client = Client::new(self.address);
+        let answer = client.post("/api/v1/session", &json!({ "name": name, "password": PASSWORD }));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        client.with("cookie", &cookie)
+    }
+
+    /// A call that is newer than all others.
+    pub(crate) fn add_a_call_of_now(&self) {
+        let mut writer = ImportWriter::open(&self.dir.path().join("records")).unwrap();
+        writer.call(&call(1_000), &[]).unwrap();
+        writer.close().unwrap();
+    }
+
+    /// What is in the audit log, by kind, the oldest first.
+    pub(crate) fn audited(&self) -> Vec<&'static str> {
+        let log = AuditLog::open(&self.dir.path().join("people")).unwrap();
+        let page = log.reader().read(&AuditQuery::default()).unwrap();
+        page.entries.iter().rev().map(|entry| entry.action.name()).collect()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+            && !thread::panicking()
+        {
+            panic!("the console failed");
+        }
+    }
+}
+
+/// A call a minute, over two days: every fourth has failed, every second is of `carrier-a`.
+fn call(number: usize) -> Call {
+    let failed = number.is_multiple_of(4);
+    let trunk = if number.is_multiple_of(2) { "carrier-a" } else { "carrier-b" };
+    Call {
+        id: Id([number as u8; 16]),
+        call_id: format!("call-{number}"),
+        invite: Some(samples::START - Nanos::from_secs(30 * 60) + Nanos::from_secs(1_800 * number as u64)),
+        from_user: Some(format!("4420794601{:02}", number % 10 + 30)),
+        from_display: failed.then(|| "=HYPERLINK(\"https://evil.example\")".to_owned()),
+        trunk_to: Some(trunk.to_owned()),
+        state: if failed { CallState::Failed } else { CallState::Completed },
+        final_code: if failed { 503 } else { 200 },
+        mos: Some(2.0 + (number % 20) as f64 / 10.0),
+        conversation: None,
+        streams: Vec::new(),
+        ..samples::call()
+    }
+}
+
+fn fill(records: &Path) {
+    let mut writer = ImportWriter::open(records).unwrap();
+    for number in 0..CALLS {
+        writer.call(&call(number), &[]).unwrap();
+    }
+    writer.registration(&samples::registration()).unwrap();
+    writer.close().unwrap();
+}
+
+fn add_people(dir: &Path) {
+    // Hashed cheaply: what is tried here is not the hash.
+    let password = PasswordCost { memory: 64, passes: 1, ..PasswordCost::default() };
+    let people = People::open(dir, ringtap_access::Settings { password, ..Default::default() }).unwrap();
+    let tenant = Scope::parse(&["carrier-a".to_owned()], &[]).unwrap();
+    for (name, role, scope) in [
+        ("root", Role::Administrator, Scope::everything()),
+        ("ana", Role::Engineer, Scope::everything()),
+        ("vic", Role::Viewer, Scope::everything()),
+        ("eve", Role::Quality, Scope::everything()),
+        ("ten", Role::Engineer, tenant),
+    ] {
+        let new = NewPerson { name, role, scope, password: PASSWORD, must_change: false };
+        people.add(&new, samples::START).unwrap();
+    }
+}
+
+/// A daemon with three calls in progress, all of `carrier-b`.
+struct Answering;
+
+impl Daemon for Answering {
+    fn status(&self) -> anyhow::Result<Value> {
+        Ok(json!({ "now_us": 1, "calls": 3, "calls_begun": 10, "lost": [], "workers": [] }))
+    }
+
+    fn calls(&self, most: usize) -> anyhow::Result<Value> {
+        let calls: Vec<(Call, Vec<Stream>)> =
+            (0..3).map(|number| (call(2 * number + 1), Vec::new())).take(most).collect();
+        Ok(json!({ "calls": calls, "total": 3 }))
+    }
+
+    fn alarms(&self) -> anyhow::Result<String> {
+        bail!("no alarms are configured")
+    }
+
+    fn acknowledge(&self, id: &str, by: &str, _: &str) -> anyhow::Result<String> {
+        Ok(format!("{id} is known to {by}"))
+    }
+
+    fn silence(&self, rule: &str, _: &str, _: u64, _: &str, _: &str) -> anyhow::Result<String> {
+        Ok(format!("{rule} is silent"))
+    }
+}
+
+/// No KPIs: they have tests of their own.
+struct NoRollups;
+
+impl MakeRollup for NoRollups {
+    fn settings(&self) -> u64 {
+        0
+    }
+
+    fn begin(&self, _: Nanos, _: &[Vec<u8>]) -> Box<dyn FoldMinute + '_> {
+        unreachable!("nobody asks for KPIs here")
+    }
+}

@@ -1,0 +1,30 @@
+//! `ringtap console`: the page, and who may use it.
+
+mod people_args;
+mod serve;
+
+use clap::{Args, Subcommand};
+
+use crate::exit::Exit;
+use crate::screen::Screen;
+
+/// Serve the page on which calls are found, seen and heard, and say who may use it
+#[derive(Args, Debug)]
+pub(crate) struct ConsoleArgs {
+    #[command(subcommand)]
+    command: ConsoleCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConsoleCommand {
+    Serve(Box<serve::ServeArgs>),
+}
+
+impl ConsoleArgs {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        match self.command {
+            ConsoleCommand::Serve(serve) => serve.run(screen),
+        }
+    }
+}

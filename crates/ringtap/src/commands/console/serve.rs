@@ -1,0 +1,188 @@
+//! `ringtap console serve`: serves the page and its API.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use clap::{Args, value_parser};
+use ringtap_console::{Daemon, OpenSpool, Security, Settings, Sources, serve};
+use ringtap_daemon::KpiRollups;
+use ringtap_daemon::control::{Request, ask};
+use ringtap_kpi::Zone;
+use serde_json::Value;
+
+use crate::exit::{Exit, Misuse};
+use crate::helper::Helpers;
+use crate::interrupt;
+use crate::kpi_args::KpiArgs;
+use crate::screen::Screen;
+use crate::spool_args::SpoolArgs;
+use crate::store_args::StoreArgs;
+
+use super::people_args::PeopleArgs;
+use crate::commands::control::ControlArgs;
+
+/// Serve the console: a page on which calls are found, seen and heard, and its HTTP API
+///
+/// Reads the database, and the spool where `--spool` names it; asks the running daemon for what happens now.
+/// `ringtap console setup` makes the first account. It runs at a low priority, in a process of its own: what
+/// people search never takes time from the capture.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct ServeArgs {
+    /// Address and port to listen at
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8443")]
+    listen: SocketAddr,
+    /// A name under which people ask for the page, beside the address; may be repeated. Requests under other
+    /// names are refused
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+    /// A certificate chain, in PEM; without it, one of its own is made at the first start
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// The key of that certificate, in PEM
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// No TLS: behind a proxy on this machine, or for a look
+    #[arg(long, conflicts_with = "tls_certificate")]
+    plain_http: bool,
+    /// Longest time of a search, in seconds
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 20,
+        value_parser = value_parser!(u64).range(1..=600)
+    )]
+    search_time: u64,
+    #[command(flatten)]
+    people: PeopleArgs,
+    #[command(flatten)]
+    store: StoreArgs,
+    #[command(flatten)]
+    spool: SpoolArgs,
+    #[command(flatten)]
+    at: ControlArgs,
+    #[command(flatten)]
+    config: KpiArgs,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap console setup
+  ringtap console serve --spool /var/lib/ringtap/spool
+  ringtap console serve --listen 0.0.0.0:8443 --host tap.example.org \\
+--tls-certificate tap.pem --tls-key tap.key
+  ringtap console serve --plain-http --listen 127.0.0.1:8080 --store records --people ./console";
+
+impl ServeArgs {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let security = match (&self.tls_certificate, &self.tls_key, self.plain_http) {
+            (Some(certificate), Some(key), _) => {
+                Security::Files { certificate: certificate.clone(), key: key.clone() }
+            }
+            (_, _, true) => Security::Plain,
+            _ => Security::Own(self.people.directory().to_owned()),
+        };
+        let scheme = if matches!(security, Security::Plain) { "http" } else { "https" };
+        let settings = Settings {
+            listen: self.listen,
+            hosts: self.host.clone(),
+            security,
+            people: self.people.directory().to_owned(),
+            search_time: Duration::from_secs(self.search_time),
+        };
+        let sources = self.sources(screen)?;
+        ringtap_daemon::log_to_stderr();
+        // Threads inherit it: capturing always comes first.
+        let _ = rustix::process::nice(NICE);
+        let name = self.host.first().cloned();
+        let stop = interrupt::asked;
+        let ready = |address: SocketAddr| {
+            let host = name.unwrap_or_else(|| address.ip().to_string());
+            screen.remark(format!("the console is at {scheme}://{host}:{}/", address.port()));
+        };
+        serve(settings, sources, ready, stop)?;
+        Ok(Exit::Done)
+    }
+
+    fn sources(&self, screen: &mut Screen) -> anyhow::Result<Sources> {
+        let config = self.config.read(screen)?;
+        let zone = config.as_ref().map_or(Zone::UTC, |config| config.zone.clone());
+        let kpis = KpiRollups(config.unwrap_or_default().settings);
+        let spool: Option<OpenSpool> = if self.spool.spool.is_empty() {
+            None
+        } else {
+            // What is wrong with it is said now, not to the first who listens.
+            self.spool.open(screen)?;
+            let spool = self.spool.clone();
+            Some(Arc::new(move || spool.open_quietly()))
+        };
+        let sensor = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        if !self.store.directory().is_dir() {
+            return Err(Misuse(format!(
+                "the database `{}` does not exist: name that of `ringtap run` with `--store <DIR>`, or \
+                 create an empty directory for one to come",
+                self.store.directory().display()
+            ))
+            .into());
+        }
+        Ok(Sources {
+            records: self.store.directory().to_owned(),
+            spool,
+            daemon: Some(Arc::new(ControlSocket(self.at.control.clone()))),
+            decoders: Arc::new(Helpers),
+            kpis: Arc::new(kpis),
+            zone,
+            sensor: sensor.trim().to_owned(),
+        })
+    }
+}
+
+/// The daemon behind its control socket.
+struct ControlSocket(PathBuf);
+
+impl ControlSocket {
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Daemon for ControlSocket {
+    fn status(&self) -> anyhow::Result<Value> {
+        let told = ask(self.path(), &Request::Status)?;
+        serde_json::from_str(&told).context("the daemon is of another version: its state cannot be read")
+    }
+
+    fn calls(&self, most: usize) -> anyhow::Result<Value> {
+        let told = ask(self.path(), &Request::Calls { most })?;
+        serde_json::from_str(&told).context("the daemon is of another version: its calls cannot be read")
+    }
+
+    fn alarms(&self) -> anyhow::Result<String> {
+        ask(self.path(), &Request::Alarms)
+    }
+
+    fn acknowledge(&self, id: &str, by: &str, comment: &str) -> anyhow::Result<String> {
+        let (id, by, comment) = (id.to_owned(), by.to_owned(), comment.to_owned());
+        ask(self.path(), &Request::Acknowledge { id, by, comment })
+    }
+
+    fn silence(
+        &self,
+        rule: &str,
+        subject: &str,
+        seconds: u64,
+        by: &str,
+        comment: &str,
+    ) -> anyhow::Result<String> {
+        let (rule, subject) = (rule.to_owned(), subject.to_owned());
+        let (by, comment) = (by.to_owned(), comment.to_owned());
+        ask(self.path(), &Request::Silence { rule, subject, seconds, by, comment })
+    }
+}
+
+/// Below whatever captures, above what is idle.
+const NICE: i32 = 10;
