@@ -41,6 +41,15 @@ describe('differences', () => {
     expect(told(before, after)).toEqual(['added (usual) Via: proxy']);
   });
 
+  it('pair the Via that a proxy marked with the same one before', () => {
+    const before = 'INVITE x SIP/2.0\r\nVia: phone;rport\r\n\r\n';
+    const after = 'INVITE x SIP/2.0\r\nVia: proxy\r\nVia: phone;received=1;rport=2\r\n\r\n';
+    expect(told(before, after)).toEqual([
+      'added (usual) Via: proxy',
+      'changed (usual) Via: phone;received=1;rport=2',
+    ]);
+  });
+
   it('show the words that changed within a line', () => {
     const [old, now] = changedParts('c=IN IP4 192.0.2.1', 'c=IN IP4 192.0.2.77');
     expect(now).toEqual([{ text: 'c=IN IP4 192.0.2.', new: false }, { text: '77', new: true }]);

@@ -72,12 +72,22 @@ function headerLines(before: Header[], after: Header[]): DifferenceLine[] {
   return found;
 }
 
+/** Proxies put theirs before those of others, so the last ones belong together. */
+const PREPENDED = new Set(['via', 'record-route']);
+
 /** Pairs of headers of one name: equal ones first, then the rest in their order. */
 function paired(before: Header[], after: Header[]): [Header, Header | null][] {
   const free = [...before];
-  const take = (at: number): Header | null => (at < 0 ? null : (free.splice(at, 1)[0] ?? null));
-  const equal = after.map((header) => take(free.findIndex((one) => one.value === header.value)));
-  return after.map((header, at) => [header, equal[at] ?? take(free.length > 0 ? 0 : -1)]);
+  const pairs = new Map<Header, Header>();
+  const take = (header: Header, at: number) => {
+    const older = at < 0 ? undefined : free.splice(at, 1)[0];
+    if (older) pairs.set(header, older);
+  };
+  for (const header of after) take(header, free.findIndex((one) => one.value === header.value));
+  const rest = after.filter((header) => !pairs.has(header));
+  if (PREPENDED.has(after[0]?.key ?? '')) rest.reverse().forEach((header) => take(header, free.length - 1));
+  else rest.forEach((header) => take(header, free.length > 0 ? 0 : -1));
+  return after.map((header) => [header, pairs.get(header) ?? null]);
 }
 
 function bodyLines(old: Parsed, now: Parsed): DifferenceLine[] {

@@ -4,7 +4,7 @@ import { cut } from '../wire';
 import { arrowOf, geometry, type Geometry } from './geometry';
 import { labelOf, stateOf } from './label';
 import { barsOf, type MediaRow, type MessageRow, type Row } from './rows';
-import { kindBetween, reportPlaces, strength, stripOf } from './strip';
+import { barPieces, reportPlaces, strength, stripOf } from './strip';
 import { differenceText, timeText } from './times';
 import type { Shown } from './copy';
 import type { Drawing, Shape } from './drawing';
@@ -37,7 +37,7 @@ export interface PictureText {
   times: (n: number) => string;
 }
 
-/** `height` limits the picture: lines that do not fit are left out, and `omitted` says so. */
+/** `width` is that of the sheet on the screen: columns stand as far apart as there. */
 export function pictureOf(ladder: Shown, width: number, text: PictureText): Drawing {
   const count = ladder.columns.length;
   const clock = ladder.base.from === 'clock';
@@ -205,16 +205,15 @@ function hatch(shapes: Shape[], x: number, y: number, width: number, height: num
 function barShapes(shapes: Shape[], ladder: Shown, shape: Geometry, left: number, top: number): void {
   const { rows } = ladder;
   for (const bar of barsOf(rows, ladder.places)) {
-    const x = left + shape.x(bar.place) + bar.side * (4 + bar.rank * 5);
+    const x = left + shape.x(bar.place) + bar.side * (4 + bar.rank * 5) - 1.5;
     for (let at = bar.first; at <= bar.last; at += 1) {
-      const [row, next] = [rows[at], rows[at + 1]];
+      const row = rows[at];
       if (!row) continue;
-      const { band, stream } = bar.row;
-      const kind = kindBetween(stream, band, row.time_us, next?.time_us ?? band.last_us);
-      const [from, until] = [at === bar.first ? 25 : 0, at === bar.last ? 25 : row.height];
-      const [y, height] = [top + row.top + from, Math.max(until - from, 2)];
-      if (kind === 'nothing') hatch(shapes, x - 1.5, y, 3, height);
-      else shapes.push({ kind: 'rect', x: x - 1.5, y, width: 3, height, fill: kind === 'lost' ? LOST : MEDIA });
+      for (const piece of barPieces(bar, row, rows[at - 1]?.time_us ?? null, rows[at + 1]?.time_us ?? null)) {
+        const [y, height] = [top + row.top + piece.y, piece.height];
+        if (piece.kind === 'nothing') hatch(shapes, x, y, 3, height);
+        else shapes.push({ kind: 'rect', x, y, width: 3, height, fill: piece.kind === 'lost' ? LOST : MEDIA });
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answer, at, band, call, interval, request, SDP, sip, stream } from '../testing';
-import { barsOf, detailsOf, LINE, ROW, rowAt, rowsOf, visibleRows, type RowOptions } from './rows';
-import { kindBetween, reportPlaces, stripOf } from './strip';
+import { ARROW, barsOf, detailsOf, heightAt, LINE, ROW, rowAt, rowsOf, visibleRows, type RowOptions } from './rows';
+import { barPieces, kindBetween, reportPlaces, stripOf } from './strip';
 
 const options: RowOptions = { sdp: 'none', places: [0, 1, 2], hiddenLegs: new Set() };
 const hosts = [1, 2, 3].map((host) => ({ address: `192.0.2.${host}`, name: null }));
@@ -67,9 +67,19 @@ describe('bars beside lifelines', () => {
     const more = [...messages, request('INFO', 0, 1, 13)].sort((a, b) => a.time_us - b.time_us);
     const { rows } = rowsOf({ ...ladder, messages: more, media }, [], [], options);
     const bars = barsOf(rows, options.places);
-    expect(bars.map((bar) => [bar.place, bar.side, bar.rank, bar.first, bar.last])).toEqual([
-      [0, 1, 0, 2, 6], [0, 1, 1, 3, 5], [1, -1, 0, 4, 6], [0, 1, 2, 5, 6],
+    const top = (index: number) => (rows[index]?.top ?? 0) + ARROW;
+    expect(bars.map((bar) => [bar.place, bar.side, bar.rank, bar.from])).toEqual([
+      [0, 1, 0, top(2)], [0, 1, 1, top(3)], [1, -1, 0, top(4)], [0, 1, 2, top(5)],
     ]);
+    // The second ends together with the line that begins at its end, the third 16 of 17 seconds after the INFO.
+    expect(bars[1]?.until).toBe(top(5));
+    expect(bars[2]?.until).toBeCloseTo(top(6) + (16 / 17) * (top(7) - top(6)));
+  });
+
+  it('end where the last row is, at the latest', () => {
+    const { rows } = rowsOf({ ...ladder, media: [band(0, 1, 1, 99)] }, [], [], options);
+    expect(heightAt(rows, at(99))).toBe((rows.at(-1)?.top ?? 0) + ARROW);
+    expect(heightAt([], at(1))).toBe(0);
   });
 });
 
@@ -85,6 +95,18 @@ describe('a strip', () => {
     expect(kindBetween(one, whole, at(0), at(9))).toBe('good');
     expect(kindBetween(one, whole, at(9), at(11))).toBe('lost');
     expect(kindBetween(one, whole, at(21), at(22))).toBe('nothing');
+  });
+
+  it('turned upright is what flowed above and below the arrow of a row', () => {
+    const three = [request('INVITE', 0, 1, 0), request('INFO', 0, 1, 12), request('BYE', 0, 1, 40)];
+    const { rows } = rowsOf({ ...ladder, messages: three, media: [whole] }, [], [one], options);
+    const [bar] = barsOf(rows, options.places);
+    const kinds = rows.map((row, index) => barPieces(bar!, row, rows[index - 1]?.time_us ?? null, rows[index + 1]?.time_us ?? null)
+      .map((piece) => piece.kind));
+    // The stream begins with the INVITE; until the INFO a loss began, and it went on behind it.
+    expect(kinds).toEqual([[], ['lost'], ['lost', 'lost'], ['lost']]);
+    const pieces = barPieces(bar!, rows[2]!, at(0), at(40));
+    expect(pieces.map((piece) => [piece.y, piece.height])).toEqual([[0, ARROW], [ARROW, ROW - ARROW]]);
   });
 
   it('knows the whole alone where there is no record of the stream', () => {

@@ -154,7 +154,10 @@ export function visibleRows(rows: Row[], top: number, height: number, spare = 8)
   return [first, last];
 }
 
-/** A bar beside the lifeline of a stream's sender, over the rows in whose time it flowed. */
+/** Where the arrow of a row lies, from its top. */
+export const ARROW = 25;
+
+/** A bar beside the lifeline of a stream's sender, over the time in which it flowed. */
 export interface Bar {
   place: number;
   /** Towards the receiver: 1 is right. */
@@ -162,8 +165,12 @@ export interface Bar {
   /** How many other bars are nearer to the lifeline. */
   rank: number;
   stream: string;
+  /** Rows that it begins and ends in. */
   first: number;
   last: number;
+  /** Where it begins and ends, from the top of all rows. */
+  from: number;
+  until: number;
   row: MediaRow;
 }
 
@@ -173,22 +180,29 @@ export function barsOf(rows: Row[], places: number[]): Bar[] {
     if (row.kind !== 'media') return;
     const [place, to] = [places[row.band.from] ?? 0, places[row.band.to] ?? 0];
     const side = to >= place ? 1 : -1;
-    const last = lastBefore(rows, row.band.last_us, first);
+    const until = heightAt(rows, row.band.last_us);
+    const last = rowAt(rows, until);
     const taken = bars.filter((bar) => bar.place === place && bar.side === side && bar.last >= first);
     let rank = 0;
     while (taken.some((bar) => bar.rank === rank)) rank += 1;
-    bars.push({ place, side, rank, stream: row.band.stream, first, last, row });
+    bars.push({ place, side, rank, stream: row.band.stream, first, last, from: row.top + ARROW, until, row });
   });
   return bars;
 }
 
-function lastBefore(rows: Row[], time_us: number, from: number): number {
-  let low = from;
+/** Where a time lies between the rows: in proportion between the one before it and the one behind it. */
+export function heightAt(rows: Row[], time_us: number): number {
+  let low = 0;
   let high = rows.length - 1;
   while (low < high) {
     const middle = (low + high + 1) >> 1;
     if ((rows[middle]?.time_us ?? 0) <= time_us) low = middle;
     else high = middle - 1;
   }
-  return low;
+  const [before, after] = [rows[low], rows[low + 1]];
+  if (!before) return 0;
+  const top = before.top + ARROW;
+  if (!after || after.time_us <= before.time_us) return top;
+  const share = Math.min(Math.max((time_us - before.time_us) / (after.time_us - before.time_us), 0), 1);
+  return top + share * (after.top + ARROW - top);
 }

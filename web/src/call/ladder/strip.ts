@@ -1,6 +1,7 @@
 // A stream as a strip of its time: where it was heard, where packets were lost, where nothing came.
 
 import { lossPct, streamPieces } from '../media/pieces';
+import { ARROW, type Bar, type Row } from './rows';
 import type { Band, Report, Stream } from '../types';
 
 export interface StripPiece {
@@ -40,6 +41,31 @@ export function kindBetween(stream: Stream | null, band: Band, from_us: number, 
   const inside = streamPieces(stream).filter((piece) => piece.from_us < until_us && piece.until_us > from_us);
   if (inside.some((piece) => piece.kind === 'lost')) return 'lost';
   return inside.length > 0 && inside.every((piece) => piece.kind === 'nothing') ? 'nothing' : 'good';
+}
+
+export interface BarPiece {
+  /** From the top of the row. */
+  y: number;
+  height: number;
+  kind: StripPiece['kind'];
+}
+
+/**
+ * The pieces of a bar within one row: above the row's arrow it is what flowed since the row before, below it what
+ * flows until the next.
+ */
+export function barPieces(bar: Bar, row: Row, before_us: number | null, next_us: number | null): BarPiece[] {
+  const { band, stream } = bar.row;
+  const [from, until] = [Math.max(bar.from - row.top, 0), Math.min(bar.until - row.top, row.height)];
+  const above = { y: from, end: Math.min(until, ARROW), from_us: before_us ?? row.time_us, until_us: row.time_us };
+  const below = { y: Math.max(from, ARROW), end: until, from_us: row.time_us, until_us: next_us ?? band.last_us };
+  return [above, below]
+    .filter((half) => half.end > half.y)
+    .map((half) => ({
+      y: half.y,
+      height: half.end - half.y,
+      kind: kindBetween(stream, band, half.from_us, half.until_us),
+    }));
 }
 
 /** Where RTCP reports about it stand on the strip, 0 to 1. */

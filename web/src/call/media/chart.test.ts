@@ -110,6 +110,8 @@ describe('lines and bars', () => {
     const path = wavePath(track, { ...axis, width: 100 }, 40);
     expect(path.match(/L/g)?.length).toBeLessThanOrEqual(200);
     expect(path.endsWith('Z')).toBe(true);
+    const half = wavePath(track, { ...axis, width: 100 }, 40, { first_us: at(50), last_us: at(100) });
+    expect(half.startsWith('M50')).toBe(true);
     expect(wavePath({ ...track, peaks: [] }, axis, 40)).toBe('');
     expect(wavePath(track, { from_us: at(500), until_us: at(600), width: 100 }, 40)).toBe('');
   });

@@ -116,19 +116,21 @@ export function roundTop(value: number, least: number): number {
   return Math.ceil(value);
 }
 
-/** The waveform as one closed path around the middle, one column a pixel at most. */
+/** The waveform as one closed path around the middle, one column a pixel at most; within a span where one is given. */
 export function wavePath(
   track: PeaksAnswer['tracks'][number],
   axis: Axis,
   height: number,
+  within: { first_us: number; last_us: number } = { first_us: -Infinity, last_us: Infinity },
 ): string {
   const count = track.peaks.length;
   if (count === 0 || track.seconds <= 0) return '';
   const each_us = (track.seconds * 1e6) / count;
   const middle = height / 2;
   const columns: [number, number, number][] = [];
-  const first = Math.max(Math.floor((axis.from_us - track.first_us) / each_us), 0);
-  const last = Math.min(Math.ceil((axis.until_us - track.first_us) / each_us), count);
+  const [from_us, until_us] = [Math.max(axis.from_us, within.first_us), Math.min(axis.until_us, within.last_us)];
+  const first = Math.max(Math.floor((from_us - track.first_us) / each_us), 0);
+  const last = Math.min(Math.ceil((until_us - track.first_us) / each_us), count);
   for (let at = first; at < last; at += 1) {
     const [low, high] = track.peaks[at] ?? [0, 0];
     const x = xOf(axis, track.first_us + (at + 0.5) * each_us);
