@@ -14,7 +14,7 @@ MOTO := $(TARGET)/moto
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: help demo page page-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -24,6 +24,7 @@ help:
 	@echo "make packages  .deb and tarball of it: $(PACKAGED)"
 	@echo "make test-packages  installs, runs, upgrades and purges them in bare Debian roots; SUITES='bookworm trixie'"
 	@echo "make lint    formatting and lints"
+	@echo "make page    the page of the console, from web/, as it becomes part of the program; make page-test tests it"
 	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
 	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
@@ -37,7 +38,7 @@ help:
 	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
 
 # Compiled with less optimisation and without S3, which is what most of the time goes to.
-demo: packages-build
+demo: packages-build page
 	$(CARGO) build --profile quick --no-default-features --locked -p ringtap
 	@echo
 	@echo "== ringtap analyze demo/calls.pcap"
@@ -70,14 +71,21 @@ packages: packages-deb build
 test-packages: packages-deb packages
 	@$(SUDO) python3 packaging/test.py $(abspath $(PACKAGED)) $(or $(SUITES),bookworm trixie)
 
-release: packages-build
+release: packages-build page
 	$(CARGO) build --release --locked -p ringtap
 
 # Ends with the tests that were skipped, whatever became of the others.
-test: packages-test lint deny sbom
+test: packages-test page-test lint deny sbom
 	@rm -f $(SKIPPED)
 	RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory released instructions; \
 	status=$$?; tools/skipped $(SKIPPED); exit $$status
+
+# The page of the console, which is part of the program.
+page:
+	@tools/page
+
+page-test:
+	@tools/page test
 
 # By the profile of the tests, so that C libraries are compiled once.
 lint: packages-build
