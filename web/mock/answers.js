@@ -69,9 +69,19 @@ const HANDLERS = {
   }),
   'GET /why': ({ query, send }) => send(why(query)),
   'GET /people': ({ send }) => send({ people }),
-  'POST /people': ({ body, send }) => (people.push({ ...body, password: undefined, totp: false, last_us: null }), send(people.at(-1), 201)),
+  'POST /people': ({ body, send }) => {
+    people.push({ ...body, password: undefined, disabled: false, must_change: true, totp: false, created_us: Date.now() * 1000, last_login_us: null });
+    send({ ...people.at(-1), ...(body.password ? {} : { password: 'correct-horse-battery' }) }, 201);
+  },
   'GET /tokens': ({ send }) => send({ tokens }),
-  'POST /tokens': ({ body, send }) => (tokens.push({ id: String(tokens.length + 1), ...body, last_us: null }), send({ ...tokens.at(-1), token: 'rt_3bK9…shown-once' }, 201)),
+  'POST /tokens': ({ body, send }) => {
+    tokens.push({ person: session.user, scope: [], created_us: Date.now() * 1000, used_us: null, ...body });
+    send({ ...tokens.at(-1), token: 'rt_3bK9shownonce' }, 201);
+  },
+  'DELETE /tokens': ({ query, send }) => {
+    tokens.splice(tokens.findIndex((one) => one.person === query.person && one.name === query.name), 1);
+    send(undefined, 204);
+  },
 };
 
 function dynamic(route) {
@@ -94,8 +104,6 @@ function dynamic(route) {
     Object.assign(people[at], body, { password: undefined });
     return send(people[at]);
   };
-  const token = /^DELETE \/tokens\/(.+)$/.exec(route);
-  if (token) return ({ send }) => (tokens.splice(tokens.findIndex((one) => one.id === token[1]), 1), send(undefined, 204));
   return null;
 }
 
@@ -201,8 +209,9 @@ function live(response, request) {
   request.on('close', () => clearInterval(timer));
 }
 
-function kpis({ by = 'trunk', from_us, until_us, every = 'hour' }) {
-  const of = { trunk: (call) => call.trunk_to, codec: (call) => (streams.get(call.id) ?? [])[0]?.codec, device: (call) => call.user_agent_caller, code: (call) => String(call.final_code) }[by] ?? ((call) => (call.to_user ?? '').slice(0, 5));
+function kpis({ by, from_us, until_us, every = 'hour' }) {
+  if (!by) return { ...kpis({ by: 'all', from_us, until_us, every }), definitions: [] };
+  const of = { all: () => 'all', trunk: (call) => call.trunk_to, codec: (call) => (streams.get(call.id) ?? [])[0]?.codec, device: (call) => call.user_agent_caller, code: (call) => String(call.final_code) }[by] ?? ((call) => (call.to_user ?? '').slice(0, 5));
   const step = { minute: 60e6, hour: 3600e6, day: 86400e6 }[every];
   const from = Number(from_us ?? calls.at(-1).invite_us);
   const until = Number(until_us ?? Date.now() * 1000);
@@ -294,10 +303,10 @@ function why({ q }) {
 }
 
 const people = [
-  { name: 'ana', role: 'administrator', rights: RIGHTS, trunks: null, totp: true, last_us: Date.now() * 1000 },
-  { name: 'luis', role: 'engineer', rights: RIGHTS.slice(0, 5), trunks: ['carrier-a'], totp: false, last_us: null },
+  { name: 'ana', role: 'administrator', scope: [], disabled: false, must_change: false, totp: true, created_us: 1.76e15, last_login_us: Date.now() * 1000 },
+  { name: 'luis', role: 'engineer', scope: [{ trunks: ['carrier-a'], numbers: ['+4420*'] }], disabled: false, must_change: true, totp: false, created_us: 1.76e15, last_login_us: null },
 ];
-const tokens = [{ id: '1', name: 'grafana', rights: ['search'], expires_us: Date.now() * 1000 + 8.64e12, last_us: Date.now() * 1000 - 6e7 }];
+const tokens = [{ person: 'ana', name: 'grafana', rights: ['search'], scope: [], created_us: 1.76e15, expires_us: Date.now() * 1000 + 8.64e12, used_us: Date.now() * 1000 - 6e7 }];
 
 function sorted(list, sort) {
   const descending = sort.startsWith('-');

@@ -20,7 +20,15 @@ export interface Route {
 export const routes: Route[] = [
   page('now', '/', () => import('../pages/now/NowPage.svelte'), '/live'),
   page('calls', '/calls', () => import('../pages/calls/CallsPage.svelte'), '/calls', 'search'),
+  page('alarms', '/alarms', () => import('../pages/alarms/AlarmsPage.svelte'), '/alarms'),
+  page('quality', '/quality', () => import('../pages/quality/QualityPage.svelte'), '/kpis'),
+  page('trunks', '/trunks', () => import('../pages/trunks/TrunksPage.svelte'), '/trunks'),
+  page('users', '/users', () => import('../pages/users/UsersPage.svelte'), '/users'),
+  page('audit', '/audit', () => import('../pages/audit/AuditPage.svelte'), '/audit'),
+  page('admin', '/admin', () => import('../pages/admin/AdminPage.svelte'), '/people', 'administer'),
   part('call', '/calls/:id', () => import('../call/CallPage.svelte'), '/calls/{id}'),
+  part('trunk', '/trunks/:name', () => import('../pages/trunks/TrunkPage.svelte'), '/trunks'),
+  part('user', '/users/:aor', () => import('../pages/users/UserPage.svelte'), '/users/{aor}'),
 ];
 
 /** The route of a path and the values of its `:names`, or null where there is no such page. */

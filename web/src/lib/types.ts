@@ -134,3 +134,66 @@ export interface CallPageAnswer {
   hidden: number;
   took_ms: number;
 }
+
+/** An event of `/live`: how things are this second. */
+export interface LiveNow {
+  now_us: number;
+  calls: { active: number; ringing: number; total_started: number };
+  attempts_per_s: number;
+  answers_per_s: number;
+  packets_per_s: number;
+  bytes_per_s: number;
+  streams: number;
+  mos: { from: number; until: number; streams: number }[];
+  /** Packets lost since the start, by place: `nic`, `ring`, `worker`, `tables`, `reassembly`, `store`, `spool`. */
+  drops: Record<string, number>;
+  clock: string | null;
+  cpu_pct: number | null;
+  resident_bytes: number | null;
+  /** Why nothing is there, in a sentence. */
+  lacking: string | null;
+}
+
+export interface Alarm {
+  type: 'alarm';
+  id: string;
+  rule: string;
+  severity: 'info' | 'warning' | 'critical';
+  per: string;
+  subject: string;
+  figure: string;
+  value: number | null;
+  worst: number | null;
+  threshold: number;
+  behind: number;
+  text: string;
+  raised_us: number;
+  last_us: number;
+  cleared_us: number | null;
+  calls: string[];
+  acknowledged_us: number | null;
+  acknowledged_by: string | null;
+  comment: string | null;
+  silenced_until_us: number | null;
+}
+
+export interface Definition {
+  name: string;
+  unit: string | null;
+  text: string;
+}
+
+export type Figures = Record<string, number | null>;
+
+export interface KpiGroup {
+  name: string;
+  attempts: number;
+  figures: Figures;
+  series: { at_us: number; attempts: number; figures: Figures }[];
+}
+
+export interface Kpis {
+  definitions: Definition[];
+  groups: KpiGroup[];
+  coverage: Coverage;
+}

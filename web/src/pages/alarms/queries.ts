@@ -1,0 +1,31 @@
+// What the page of alarms asks the server.
+
+import { api } from '../../lib/api';
+import { quoted } from '../../lib/search';
+import type { Alarm } from '../../lib/types';
+
+export function acknowledge(id: string, comment: string): Promise<unknown> {
+  return api(`/alarms/${encodeURIComponent(id)}/acknowledge`, { method: 'POST', body: { comment } });
+}
+
+export function silence(id: string, until_us: number, comment: string): Promise<unknown> {
+  return api(`/alarms/${encodeURIComponent(id)}/silence`, { method: 'POST', body: { until_us, comment } });
+}
+
+/** Those that stand first, the most severe of them first; then the others, the latest first. */
+export function inOrder(alarms: Alarm[]): Alarm[] {
+  const rank = (alarm: Alarm) => (alarm.cleared_us === null ? SEVERITIES.indexOf(alarm.severity) : SEVERITIES.length);
+  return alarms.toSorted((a, b) => rank(a) - rank(b) || b.raised_us - a.raised_us);
+}
+
+/** A search for the calls that show an alarm; null where it names none. */
+export function evidence(alarm: Alarm): string | null {
+  if (alarm.calls.length === 0) return null;
+  const ids = alarm.calls.map(quoted).join(',');
+  return alarm.calls.length === 1 ? `callid:${ids}` : `callid:[${ids}]`;
+}
+
+/** How long an alarm can be silenced, in hours; 0 ends a silence. */
+export const HOURS = [1, 4, 8, 24, 72, 0] as const;
+
+const SEVERITIES = ['critical', 'warning', 'info'];
