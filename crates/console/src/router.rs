@@ -3,11 +3,11 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, patch, post};
 
 use crate::guard::guard;
 use crate::page;
-use crate::routes::{about, alarms, call, calls, kpis, live, session, users};
+use crate::routes::{about, alarms, audit, call, calls, kpis, live, people, session, users, why};
 use crate::state::App;
 
 /// All routes.
@@ -31,6 +31,12 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/kpis", get(kpis::show))
         .route("/users", get(users::list))
         .route("/alarms", get(alarms::list))
+        .route("/why", get(why::show))
+        .route("/audit", get(audit::list))
+        .route("/people", get(people::list).post(people::add))
+        .route("/people/{name}", patch(people::change))
+        .route("/tokens", get(people::tokens).post(people::make_token))
+        .route("/tokens/{name}", delete(people::end_token))
         .route("/alarms/silence", post(alarms::silence))
         .route("/alarms/{id}/acknowledge", post(alarms::acknowledge));
     Router::new()

@@ -71,6 +71,11 @@ impl Viewer {
         &self.identity.name
     }
 
+    /// Whether a token proved who it is.
+    pub(crate) fn is_token(&self) -> bool {
+        matches!(self.proof, Proof::Token(_))
+    }
+
     /// Whether there is a right.
     pub(crate) fn has(&self, right: Right) -> bool {
         self.identity.may(right)

@@ -2,14 +2,17 @@
 
 pub(crate) mod about;
 pub(crate) mod alarms;
+pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod kpis;
 mod ladder;
 pub(crate) mod live;
 mod packets;
+pub(crate) mod people;
 pub(crate) mod session;
 pub(crate) mod users;
+pub(crate) mod why;
 
 use ringtap_model::Nanos;
 use serde::Deserialize;

@@ -87,7 +87,7 @@ impl Client {
         serde_json::from_str(&data).unwrap()
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
+    pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let mut from = self.ask(method, path, body);
         let mut line = String::new();
         from.read_line(&mut line).unwrap();

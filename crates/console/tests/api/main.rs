@@ -142,3 +142,60 @@ fn every_look_is_in_the_audit_log() {
     Client::new(server.address).post("/api/v1/session", &json!({ "name": "ana", "password": "guess" }));
     assert_eq!(server.audited(), ["login", "search", "export", "login_failed"]);
 }
+
+#[test]
+fn what_distinguishes_the_calls_of_a_search_is_named() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let why = ana.json("/api/v1/why?q=code:503");
+    assert_eq!((&why["marked"], &why["others"]), (&json!(CALLS / 4), &json!(CALLS - CALLS / 4)));
+    assert!(why["text"].as_str().unwrap().ends_with('.'), "{why}");
+    assert_eq!(ana.get("/api/v1/why?q=-2h").status, 400, "a time marks nothing");
+    assert_eq!(server.login("eve").get("/api/v1/why?q=code:503").status, 403);
+}
+
+#[test]
+fn people_are_added_change_their_password_first_and_are_in_the_audit_log() {
+    let server = Server::start();
+    let root = server.login("root");
+    let new = json!({ "name": "new", "role": "engineer", "password": "a first password of theirs" });
+    assert_eq!(server.login("ana").post("/api/v1/people", &new).status, 403);
+    assert_eq!(root.post("/api/v1/people", &new).status, 201);
+    assert_eq!(root.post("/api/v1/people", &new).status, 409, "there is one already");
+    let first = json!({ "name": "new", "password": "a first password of theirs" });
+    let login = Client::new(server.address).post("/api/v1/session", &first);
+    assert_eq!(login.json()["must_change_password"], true);
+    let cookie = login.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let refused = Client::new(server.address).with("cookie", &cookie).get("/api/v1/calls");
+    assert_eq!((refused.status, &refused.json()["type"]), (403, &json!("/problems/password-first")));
+    let own = json!({ "name": "new", "password": "a first password of theirs", "new_password": "one of their own" });
+    let changed = Client::new(server.address).post("/api/v1/session", &own);
+    assert_eq!((changed.status, &changed.json()["must_change_password"]), (200, &json!(false)));
+    let last = root.send("PATCH", "/api/v1/people/root", Some(&json!({ "role": "viewer" })));
+    assert_eq!(last.status, 409, "somebody has to administer");
+    let listed = root.json("/api/v1/people");
+    assert!(!listed.to_string().contains("password"), "{listed}");
+    let audit = root.json("/api/v1/audit?verify=true&action=people");
+    assert_eq!((&audit["verified"], &audit["problem"]), (&json!(true), &Value::Null));
+    assert!(audit["entries"].to_string().contains("add new as engineer"), "{audit}");
+    assert_eq!(server.login("ana").get("/api/v1/audit").status, 403);
+}
+
+#[test]
+fn a_token_has_what_it_was_given_and_no_more() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let wanted =
+        json!({ "name": "report", "rights": ["search", "listen"], "trunks": ["carrier-a"], "days": 7 });
+    let made = ana.post("/api/v1/tokens", &wanted);
+    assert_eq!(made.status, 201, "{}", made.text());
+    let text = made.json()["token"].as_str().unwrap().to_owned();
+    let program = Client::new(server.address).with("authorization", &format!("Bearer {text}"));
+    let session = program.json("/api/v1/session");
+    assert_eq!(session["rights"], json!(["search"]), "an engineer may not listen");
+    assert_eq!(program.json("/api/v1/calls/summary")["calls"], CALLS / 2);
+    assert_eq!(program.post("/api/v1/tokens", &wanted).status, 409, "a token makes no token");
+    assert!(!ana.json("/api/v1/tokens").to_string().contains(&text));
+    assert_eq!(ana.delete("/api/v1/tokens/report").status, 204);
+    assert_eq!(program.get("/api/v1/calls").status, 401);
+}
