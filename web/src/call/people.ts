@@ -29,11 +29,3 @@ export function startOf(call: Call, firsts: number[]): number {
   const times = known.filter((one): one is number => one !== null);
   return call.invite_us ?? (times.length > 0 ? Math.min(...times) : 0);
 }
-
-const UNDER_WAY = new Set(['trying', 'ringing', 'active']);
-const A_DAY_US = 86_400_000_000;
-
-/** Whether more of it may come: it was not over when it was last looked at, and did not begin days ago. */
-export function underWay(call: Call, now_us: number): boolean {
-  return UNDER_WAY.has(call.state) && call.end_us === null && now_us - (call.invite_us ?? 0) < A_DAY_US;
-}

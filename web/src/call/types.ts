@@ -203,6 +203,8 @@ export interface PeaksAnswer {
 
 export interface Mark {
   at_ms: number;
+  /** It is somewhere within this time; null or absent for a moment. */
+  span_ms?: number | null;
   kind: 'lost' | 'late' | 'silence' | string;
   direction: Direction | null;
 }

@@ -26,7 +26,9 @@ export function asText(ladder: Shown): string {
   const { columns, rows, legs } = ladder;
   const labels = rows.map((row) => labelText(row, ladder));
   const titles = columns.map((column) => shown(column.title));
-  const longest = Math.max(...labels.map(width), ...titles.map(width), 0);
+  // Remarks stand beside the lifelines.
+  const arrows = labels.filter((_, at) => rows[at]?.kind !== 'remark');
+  const longest = Math.max(...arrows.map(width), ...titles.map(width), 0);
   const gap = Math.min(Math.max(longest + 6, NARROWEST), WIDEST);
   const times = rows.map((row, at) => timeText(row.time_us, rows[at - 1]?.time_us ?? null, ladder.base));
   const differences = rows.map((row, at) => differenceText(row.time_us, rows[at - 1]?.time_us ?? null));

@@ -4,7 +4,7 @@ import { cut } from '../wire';
 import { arrowOf, geometry, type Geometry } from './geometry';
 import { labelOf, stateOf } from './label';
 import { barsOf, type MediaRow, type MessageRow, type Row } from './rows';
-import { barPieces, reportPlaces, strength, stripOf } from './strip';
+import { bandLoss, barPieces, reportPlaces, strength, stripOf } from './strip';
 import { differenceText, timeText } from './times';
 import type { Shown } from './copy';
 import type { Drawing, Shape } from './drawing';
@@ -109,7 +109,8 @@ function rowShapes(
   const y = top + row.top;
   if (row.kind === 'remark') {
     const x = left + shape.x((ladder.columns.length - 1) / 2);
-    shapes.push(line(x, y + 17, `● ${ladder.remark(row)}`, INK, 'middle', 11));
+    const words = `● ${ladder.remark(row)}`;
+    shapes.push(clearing(x, y + 17, words), line(x, y + 17, words, INK, 'middle', 11));
   } else if (row.kind === 'media') mediaShapes(shapes, row, ladder, shape, left, y);
   else messageShapes(shapes, row, ladder, shape, left, y, text);
 }
@@ -131,16 +132,23 @@ function messageShapes(
   arrowShapes(shapes, arrow, left, y + 25, colour, sent > 1 ? '5 3' : null);
   const middle = left + arrow.label.left + (arrow.turn ? 0 : arrow.label.width / 2);
   const cutLabel = cut(label, Math.max(Math.floor(arrow.label.width / LETTER), 4));
-  // Paper behind a label that stands across a lifeline.
-  const wide = Array.from(cutLabel).length * LETTER + 6;
-  const from = arrow.turn ? middle - 3 : middle - wide / 2;
-  shapes.push({ kind: 'rect', x: from, y: y + 6, width: wide, height: 15, fill: PAPER });
+  shapes.push(clearing(arrow.turn ? middle + letters(cutLabel) / 2 : middle, y + 18, cutLabel));
   shapes.push(line(middle, y + 18, cutLabel, colour, arrow.turn ? 'start' : 'middle', 12));
   row.below.forEach((detail, at) => {
     const most = Math.max(Math.floor((shape.width - shape.gutter - arrow.label.left) / LETTER), 8);
     const x = left + arrow.label.left;
     shapes.push({ ...line(x, y + 42 + at * 15, cut(detail, most), DIM, 'start', 10.5), mono: true } as Shape);
   });
+}
+
+function letters(text: string): number {
+  return Array.from(text).length * LETTER;
+}
+
+/** Paper behind a label that stands across a lifeline. */
+function clearing(middle: number, base: number, text: string): Shape {
+  const width = letters(text) + 6;
+  return { kind: 'rect', x: middle - width / 2, y: base - 12, width, height: 15, fill: PAPER };
 }
 
 function arrowShapes(
@@ -191,7 +199,8 @@ function mediaShapes(shapes: Shape[], row: MediaRow, ladder: Shown, shape: Geome
     shapes.push({ kind: 'line', x1: x, y1: y + 20, x2: x, y2: y + 30, stroke: INK, width: 1 });
   }
   shapes.push(head(left + arrow.to - arrow.way, y + 25, arrow.way, MEDIA));
-  shapes.push(line(centre, y + 17, label, MEDIA, 'middle', 11));
+  const colour = (bandLoss(band, stream) ?? 0) >= 1 ? LOST : MEDIA;
+  shapes.push(clearing(centre, y + 17, label), line(centre, y + 17, label, colour, 'middle', 11));
 }
 
 function hatch(shapes: Shape[], x: number, y: number, width: number, height: number): void {

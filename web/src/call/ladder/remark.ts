@@ -2,6 +2,7 @@
 
 import { t, tOr } from '../../i18n';
 import { number, percent } from '../../lib/number';
+import { span } from '../../lib/time';
 import { shown } from '../../lib/wire';
 import { bandLoss } from './strip';
 import type { MediaRow, Row } from './rows';
@@ -12,6 +13,16 @@ export function remarkText(row: Row): string {
   if (row.kind === 'media') return mediaText(row);
   if (row.code === 'dtmf') return t('call.ladder.dtmf', { digits: shown(row.text) });
   return shown(`${tOr(`call.note.${row.code}`, row.code)}: ${row.text}`);
+}
+
+/** Between which ports, how many packets, how long, and where more is. */
+export function mediaTitle(row: MediaRow): string {
+  const { band, stream } = row;
+  const length = span((band.last_us - band.first_us) / 1000);
+  const facts = stream
+    ? `${shown(`${stream.src} → ${stream.dst}`)}, ${t('call.ladder.packets', { n: stream.packets })}, ${length}. `
+    : `${length}. `;
+  return facts + t('call.ladder.to_media');
 }
 
 /** `RTP PCMU, 18.0 % lost, MOS 1.83` */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { at } from '../testing';
-import { grouped, markPath, nextMark, soundSeconds, soundStart } from './marks';
+import { at, interval, stream } from '../testing';
+import { grouped, markPath, marksOf, nextMark, soundSeconds, soundStart } from './marks';
 import type { Direction, Mark } from '../types';
 
 const mark = (at_ms: number, kind = 'lost', direction: Direction = 'caller_to_callee'): Mark => ({ at_ms, kind, direction });
@@ -25,6 +25,24 @@ describe('marks', () => {
   it('of each kind have a shape of their own', () => {
     const shapes = ['lost', 'late', 'silence', 'something else'].map(markPath);
     expect(new Set(shapes).size).toBe(4);
+  });
+});
+
+describe('marks that the server does not name', () => {
+  const track = { direction: 'caller_to_callee' as const, first_us: at(1), seconds: 50, peaks: [] };
+  const intervals = [interval(1), interval(11, { lost: 3 }), interval(21, { discarded: 2 })];
+  const streams = [stream(1, 45, { intervals }), stream(1, 45, { intervals, call: 'another leg' })];
+
+  it('are the intervals of the record in which something was missing', () => {
+    expect(marksOf({ tracks: [track], marks: [] }, streams, 'c').map((one) => [one.kind, one.at_ms, one.span_ms])).toEqual([
+      ['lost', 10_000, 10_000], ['late', 20_000, 10_000], ['silence', 30_000, 14_000],
+    ]);
+  });
+
+  it('are not made up where the server names some, or there is no sound', () => {
+    const marks = [mark(5)];
+    expect(marksOf({ tracks: [track], marks }, streams, 'c')).toBe(marks);
+    expect(marksOf({ tracks: [], marks: [] }, streams, 'c')).toEqual([]);
   });
 });
 

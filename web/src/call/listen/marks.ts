@@ -1,6 +1,7 @@
 // Marks of a recording: where packets were lost, came late, or silence was filled in.
 
-import type { Direction, Mark, PeaksAnswer } from '../types';
+import { streamPieces } from '../media/pieces';
+import type { Direction, Mark, PeaksAnswer, Stream } from '../types';
 
 /** When the recording begins: both tracks are on one line of time. */
 export function soundStart(peaks: PeaksAnswer): number | null {
@@ -12,6 +13,28 @@ export function soundSeconds(peaks: PeaksAnswer): number {
   const start = soundStart(peaks);
   if (start === null) return 0;
   return Math.max(...peaks.tracks.map((track) => (track.first_us - start) / 1e6 + track.seconds));
+}
+
+/**
+ * The marks of the recording. Where the server names no moments, those of the record's intervals: packets were lost,
+ * or came too late, somewhere in these ten seconds; or nothing came at all.
+ */
+export function marksOf(peaks: PeaksAnswer, streams: Stream[], call: string): Mark[] {
+  const start = soundStart(peaks);
+  if (peaks.marks.length > 0 || start === null) return peaks.marks;
+  const found: Mark[] = [];
+  for (const stream of streams.filter((one) => one.call === call)) {
+    for (const { from_us, until_us, interval } of streamPieces(stream)) {
+      const put = (kind: string) => {
+        const at_ms = (from_us - start) / 1000;
+        found.push({ at_ms, span_ms: (until_us - from_us) / 1000, kind, direction: stream.direction });
+      };
+      if (!interval || interval.packets === 0) put('silence');
+      else if (interval.lost > 0) put('lost');
+      else if (interval.discarded > 0) put('late');
+    }
+  }
+  return found.sort((a, b) => a.at_ms - b.at_ms);
 }
 
 /** The next mark behind a position, or the first where there is none behind it. Null where there are no marks. */
@@ -28,6 +51,8 @@ export const LEAD_MS = 500;
 
 export interface MarkGroup {
   at_ms: number;
+  /** From its beginning to the end of its last mark; 0 for moments. */
+  span_ms: number;
   kind: string;
   direction: Direction | null;
   count: number;
@@ -40,9 +65,11 @@ export function grouped(marks: Mark[], ms_per_pixel: number, apart = 9): MarkGro
   for (const mark of [...marks].sort((a, b) => a.at_ms - b.at_ms)) {
     const key = `${mark.kind} ${mark.direction}`;
     const group = last.get(key);
-    if (group && mark.at_ms - group.at_ms < apart * ms_per_pixel) group.count += 1;
-    else {
-      const one = { ...mark, count: 1 };
+    if (group && mark.at_ms - group.at_ms < apart * ms_per_pixel) {
+      group.count += 1;
+      group.span_ms = Math.max(group.span_ms, mark.at_ms + (mark.span_ms ?? 0) - group.at_ms);
+    } else {
+      const one = { ...mark, span_ms: mark.span_ms ?? 0, count: 1 };
       found.push(one);
       last.set(key, one);
     }
