@@ -38,16 +38,17 @@ const HANDLERS = {
     version: '0.9.0', sensor: 'lyon-1', zone: 'Europe/Madrid', now_us: Date.now() * 1000, spool: true, live: true,
     records: { days: 2, first_us: calls.at(-1).invite_us, last_us: calls[0].invite_us },
   }),
-  'GET /fields': ({ send }) => send(FIELDS),
+  'GET /fields': ({ send }) => send(FIELDS.map((field) => ({ ...field, values: (field.values ?? []).map((name) => ({ name, about: '' })) }))),
   'GET /calls': ({ query, send, cut }) => {
     const began = performance.now();
     const { matches, understood } = parse(query.q, streams);
     const found = sorted(calls.filter(matches), query.sort ?? '-began');
     const from = Number(query.cursor ?? 0);
     const limit = Number(query.limit ?? 100);
+    const byTime = (query.sort ?? '-began') === '-began';
     const next = from + limit < found.length ? String(from + limit) : null;
     send({
-      calls: found.slice(from, from + limit), next, understood, hidden: session.role === 'viewer' ? 3 : 0,
+      calls: found.slice(from, from + limit), next: byTime ? next : null, understood,
       coverage: coverage(cut ? 'time' : next ? 'more' : null), took_ms: performance.now() - began,
     });
   },
@@ -62,68 +63,83 @@ const HANDLERS = {
   'GET /live/calls': ({ send }) => send({ calls: calls.slice(0, 20), total: 412, listed: 20 }),
   'GET /kpis': ({ query, send }) => send(kpis(query)),
   'GET /alarms': ({ send }) => send({ alarms, standing: alarms.filter((alarm) => alarm.cleared_us === null).length }),
-  'GET /users': ({ query, send }) => send({ users: users().filter((user) => user.aor.includes(query.q ?? '')), coverage: coverage(null) }),
-  'GET /trunks': ({ send }) => send({ trunks: trunks() }),
-  'GET /audit': ({ query, send }) => send({
-    entries: audit().filter((entry) => !query.who || entry.who === query.who), verified: true, problem: null,
-  }),
+  'GET /users': ({ query, send }) => {
+    const found = users().filter((user) => !query.number || user.aor.split('@')[0].endsWith(query.number.replace('*', '')));
+    send({ users: found, total: found.length, days: 2 });
+  },
+  'GET /audit': ({ query, send }) => {
+    const found = audit().filter((entry) => (!query.who || entry.who === query.who) && (!query.action || entry.action === query.action) && (!query.before || entry.number < Number(query.before)));
+    const limit = Number(query.limit ?? 200);
+    send({ entries: found.slice(0, limit), more: found.length > limit, damaged: 0, verified: query.verify ? true : null, problem: null });
+  },
   'GET /why': ({ query, send }) => send(why(query)),
   'GET /people': ({ send }) => send({ people }),
   'POST /people': ({ body, send }) => {
-    people.push({ ...body, password: undefined, disabled: false, must_change: true, totp: false, created_us: Date.now() * 1000, last_login_us: null });
-    send({ ...people.at(-1), ...(body.password ? {} : { password: 'correct-horse-battery' }) }, 201);
+    if (body.password.length < 10) return send(problem(409, 'It cannot be done', 'the password is too short', 'take at least 10 characters'), 409);
+    people.push({ name: body.name, role: body.role, scope: scopeOf(body), disabled: false, must_change: true, totp: false, created_us: Date.now() * 1000, last_login_us: null });
+    send(people.at(-1), 201);
   },
   'GET /tokens': ({ send }) => send({ tokens }),
   'POST /tokens': ({ body, send }) => {
-    tokens.push({ person: session.user, scope: [], created_us: Date.now() * 1000, used_us: null, ...body });
-    send({ ...tokens.at(-1), token: 'rt_3bK9shownonce' }, 201);
+    const about = { person: session.user, name: body.name, rights: body.rights, scope: [], created_us: Date.now() * 1000, expires_us: Date.now() * 1000 + body.days * 86_400e6, used_us: null };
+    tokens.push(about);
+    send({ token: 'rt_3bK9shownonce', about }, 201);
   },
-  'DELETE /tokens': ({ query, send }) => {
-    tokens.splice(tokens.findIndex((one) => one.person === query.person && one.name === query.name), 1);
-    send(undefined, 204);
+  'POST /alarms/silence': ({ body, send }) => {
+    for (const alarm of alarms.filter((one) => one.rule === body.rule && one.subject === body.subject)) {
+      Object.assign(alarm, { silenced_until_us: body.seconds ? Date.now() * 1000 + body.seconds * 1e6 : null, comment: body.comment });
+    }
+    send({ done: '' });
   },
 };
 
 function dynamic(route) {
-  const alarm = /^POST \/alarms\/(\w+)\/(acknowledge|silence)$/.exec(route);
+  const alarm = /^POST \/alarms\/(\w+)\/acknowledge$/.exec(route);
   if (alarm) return ({ body, send }) => {
-    const found = alarms.find((one) => one.id === alarm[1]);
-    if (alarm[2] === 'acknowledge') Object.assign(found, { acknowledged_us: Date.now() * 1000, acknowledged_by: session.user, comment: body.comment });
-    else Object.assign(found, { silenced_until_us: body.until_us, comment: body.comment });
+    Object.assign(alarms.find((one) => one.id === alarm[1]), { acknowledged_us: Date.now() * 1000, acknowledged_by: session.user, comment: body.comment });
+    send({ done: '' });
+  };
+  const person = /^PATCH \/people\/(.+)$/.exec(route);
+  if (person) return ({ body, send }) => {
+    const found = people.find((one) => one.name === decodeURIComponent(person[1]));
+    if (body.role) found.role = body.role;
+    if (body.disabled !== undefined) found.disabled = body.disabled;
+    if (body.trunks) found.scope = scopeOf(body);
+    if (body.password) found.must_change = true;
     send(found);
   };
-  const user = /^GET \/users\/(.+)$/.exec(route);
-  if (user) return ({ send }) => {
-    const found = users().find((one) => one.aor === decodeURIComponent(user[1]));
-    send(found ?? problem(404, 'There is no such user'), found ? 200 : 404);
-  };
-  const person = /^(PATCH|DELETE) \/people\/(.+)$/.exec(route);
-  if (person) return ({ body, send }) => {
-    const at = people.findIndex((one) => one.name === decodeURIComponent(person[2]));
-    if (person[1] === 'DELETE') return people.splice(at, 1), send(undefined, 204);
-    Object.assign(people[at], body, { password: undefined });
-    return send(people[at]);
+  const token = /^DELETE \/tokens\/(.+)$/.exec(route);
+  if (token) return ({ send }) => {
+    tokens.splice(tokens.findIndex((one) => one.name === decodeURIComponent(token[1])), 1);
+    send(undefined, 204);
   };
   return null;
 }
 
 function paths() {
   const parts = Object.keys(HANDLERS).map((route) => route.split(' ')[1]);
-  return [...parts, '/calls/{id}', '/users/{aor}'].filter((path) => !WITHOUT.some((part) => path.startsWith(part)));
+  return [...parts, '/calls/{id}'].filter((path) => !WITHOUT.some((part) => path.startsWith(part)));
 }
 
 function sessionOf(name) {
-  if (name === 'viewer') return { user: name, role: 'viewer', rights: ['search'], trunks: ['carrier-a'] };
-  return { user: name, role: 'administrator', rights: RIGHTS, trunks: null };
+  const base = { user: name, scope: [], must_change_password: name === 'new' };
+  if (name === 'viewer') return { ...base, role: 'viewer', rights: ['search'], scope: [{ trunks: ['carrier-a'], numbers: null }] };
+  return { ...base, role: 'administrator', rights: RIGHTS };
+}
+
+function scopeOf({ trunks, numbers }) {
+  const orNull = (list) => (list.length ? list : null);
+  return trunks.length + numbers.length ? [{ trunks: orNull(trunks), numbers: orNull(numbers) }] : [];
 }
 
 function sessions(request, send, body) {
   if (request.method === 'DELETE') return (session = null), send(undefined, 204);
   if (request.method === 'POST') {
-    if (body.name === 'locked') return send({ ...problem(429, 'Locked out'), retry_after: 30 }, 429);
-    if (body.name === 'wrong') return send(problem(401, 'Wrong'), 401);
-    if (body.name === 'code' && body.code !== '123456') return send({ ...problem(401, 'A code is wanted'), code_wanted: true }, 401);
+    if (body.name === 'locked') return send({ ...problem(429, 'Too much at once'), retry_after: 30 }, 429);
+    if (body.name === 'wrong' || body.password === 'wrong') return send(problem(401, 'The login is refused', 'the name, the password or the code is wrong'), 401);
+    if (body.name === 'code' && body.code !== '123456') return send({ ...problem(401, 'The login is refused'), ...(body.code ? {} : { code_wanted: true }) }, 401);
     session = sessionOf(body.name);
+    if (body.new_password) session.must_change_password = false;
   }
   return session ? send(session) : send(problem(401, 'Nobody is logged in'), 401);
 }
@@ -153,10 +169,10 @@ function summary(query, cut) {
   for (const call of found) {
     const bin = time[Math.floor((call.invite_us - first) / step)];
     bin.calls += 1;
-    if (call.state === 'failed' || (call.mos !== null && call.mos < 3.6)) bin.bad += 1;
+    if (call.notes.some((note) => !['hold', 'transfer', 'shared_media'].includes(note.code))) bin.bad += 1;
   }
-  const mos = Array.from({ length: 18 }, (_, i) => ({ from: 1 + i * 0.2, until: 1.2 + i * 0.2, calls: 0 }));
-  for (const call of rated) mos[Math.min(17, Math.floor((call.mos - 1) / 0.2))].calls += 1;
+  const mos = Array.from({ length: 20 }, (_, i) => ({ from: Math.round(10 + i * 2) / 10, until: Math.round(12 + i * 2) / 10, calls: 0 }));
+  for (const call of rated) mos[Math.min(19, Math.floor((call.mos - 1) / 0.2))].calls += 1;
   return {
     calls: found.length, answered: answered.length, asr: found.length ? (100 * answered.length) / found.length : null,
     ner: found.length ? (100 * effective.length) / found.length : null, acd_ms: mean(answered.map((call) => call.duration_ms).filter((v) => v !== null)),
@@ -167,8 +183,9 @@ function summary(query, cut) {
 
 function facet(name, found) {
   const values = {
-    state: (call) => [call.state], code: (call) => [call.final_code], trunk_to: (call) => [call.trunk_to], trunk_from: (call) => [call.trunk_from],
-    ua: (call) => [call.user_agent_caller], note: (call) => call.notes.map((note) => note.code), codec: (call) => (streams.get(call.id) ?? []).map((stream) => stream.codec),
+    state: (call) => [call.state], code: (call) => [call.final_code], trunk: (call) => [call.trunk_to, call.trunk_from], recorded: (call) => [call.recorded],
+    ip: (call) => [call.src.split(':')[0], call.dst.split(':')[0]], hangup: (call) => (call.released_by ? [call.released_by] : []),
+    ua: (call) => [call.user_agent_caller, call.user_agent_callee], note: (call) => call.notes.map((note) => note.code), codec: (call) => (streams.get(call.id) ?? []).map((stream) => stream.codec),
   }[name];
   const counts = new Map();
   for (const call of values ? found : []) for (const value of new Set(values(call))) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -182,7 +199,7 @@ function suggest({ q, at }) {
   const field = FIELDS.find((one) => one.name === name);
   const completions = value === undefined
     ? FIELDS.filter((one) => word && one.name.startsWith(word)).map((one) => ({ text: `${one.name}:`, about: one.about }))
-    : (field?.values ?? []).filter((one) => one.startsWith(value)).map((one) => ({ text: `${name}:${one}`, about: '' }));
+    : (field?.values ?? []).filter((one) => one.startsWith(value)).map((one) => ({ text: one, about: '' }));
   try {
     return { completions, understood: parse(q, streams).understood, error: null };
   } catch (error) {
@@ -196,11 +213,13 @@ function live(response, request) {
   const tell = () => {
     second += 1;
     const wave = Math.sin(second / 20);
-    const now = {
-      now_us: Date.now() * 1000, calls: { active: Math.round(380 + 30 * wave), ringing: 21, total_started: 120345 + second * 4 },
-      attempts_per_s: 4 + wave + pseudo(second), answers_per_s: 3 + wave, packets_per_s: 38_200 + 900 * wave, bytes_per_s: 8.1e6, streams: Math.round(760 + 60 * wave),
-      mos: Array.from({ length: 18 }, (_, i) => ({ from: 1 + i * 0.2, until: 1.2 + i * 0.2, streams: [0, 0, 0, 0, 0, 1, 1, 3, 2, 6, 9, 12, 14, 22, 31, 80, 240, 340][i] })),
-      drops: { nic: 0, ring: 0, worker: 0, tables: 0, reassembly: second > 5 ? 12 : 0, store: 0, spool: 0 }, clock: 'trusted', cpu_pct: 11.5, resident_bytes: 412e6, lacking: process.env.MOCK_LACKING ?? null,
+    const now = process.env.MOCK_LACKING ? { lacking: process.env.MOCK_LACKING } : {
+      now_us: Date.now() * 1000, since_us: Date.now() * 1000 - 8.64e10, version: '0.9.0', calls: { active: Math.round(380 + 30 * wave), total_started: 120345 + second * 4 },
+      attempts_per_s: second === 1 ? null : 4 + wave + pseudo(second), packets_per_s: second === 1 ? null : 38_200 + 900 * wave, bytes_per_s: second === 1 ? null : 8.1e6, streams: Math.round(760 + 60 * wave),
+      drops: { nic: 0, ring: 0, worker: 0, tables: 0, reassembly: second > 5 ? 12 : 0, store: 0, spool: 0 }, refused: {}, clock_step_s: 0, timestamps: 'hardware',
+      workers: [{ source: 'eth1', packets: 38e6, ring_pct: 3, cpu_ms: 5e5, ended: false, silent_ms: 90 }, { source: 'eth1', packets: 37e6, ring_pct: 4, cpu_ms: 5e5, ended: false, silent_ms: 120 }],
+      store: { ok: true, written: 481_221, waiting: 12, outbox: 0, dropped: 0 }, spool: { ok: true, bytes: 812e9, far_bytes: 0, free_pct: 41, far_lost: false, failures: 0, held: 2 },
+      cpu_pct: 11.5, resident_bytes: 412e6, lacking: null,
     };
     response.write(`event: now\ndata: ${JSON.stringify(now)}\n\n`);
   };
@@ -209,39 +228,49 @@ function live(response, request) {
   request.on('close', () => clearInterval(timer));
 }
 
-function kpis({ by, from_us, until_us, every = 'hour' }) {
-  if (!by) return { ...kpis({ by: 'all', from_us, until_us, every }), definitions: [] };
-  const of = { all: () => 'all', trunk: (call) => call.trunk_to, codec: (call) => (streams.get(call.id) ?? [])[0]?.codec, device: (call) => call.user_agent_caller, code: (call) => String(call.final_code) }[by] ?? ((call) => (call.to_user ?? '').slice(0, 5));
-  const step = { minute: 60e6, hour: 3600e6, day: 86400e6 }[every];
+function kpis({ by = 'total', from_us, until_us, every }) {
+  const of = { total: () => ['all calls'], codec: (call) => [(streams.get(call.id) ?? [])[0]?.codec ?? '(none)'], device: (call) => [call.user_agent_caller], code: (call) => [String(call.final_code)], direction: () => ['through'], prefix: (call) => [(call.to_user ?? '').slice(1, 5)] };
+  const dimensions = by === 'trunk' ? { trunk_in: (call) => [call.trunk_from], trunk_out: (call) => [call.trunk_to] } : { [by]: of[by] };
   const from = Number(from_us ?? calls.at(-1).invite_us);
   const until = Number(until_us ?? Date.now() * 1000);
-  const figures = (list) => {
-    const answered = list.filter((call) => call.answer_us !== null);
-    const middle = (values) => values.filter((value) => value !== null).sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? null;
-    const part = (n) => (list.length ? (100 * n) / list.length : null);
-    return {
-      asr: part(answered.length), ner: part(list.filter((call) => call.answer_us !== null || [480, 486, 487, 600, 603].includes(call.final_code)).length),
-      acd_ms: answered.length ? answered.reduce((sum, call) => sum + (call.duration_ms ?? 0), 0) / answered.length : null,
-      pdd_ms_p50: middle(list.map((call) => call.pdd_ms)), mos_p50: middle(list.map((call) => call.mos)), mos_p5: list.map((call) => call.mos).filter(Boolean).sort((a, b) => a - b)[0] ?? null,
-    };
-  };
-  const groups = new Map();
-  for (const call of calls) {
-    if (call.invite_us < from || call.invite_us >= until || !of(call)) continue;
-    groups.set(of(call), [...(groups.get(of(call)) ?? []), call]);
+  const groups = [];
+  for (const [dimension, names] of Object.entries(dimensions)) {
+    const found = new Map();
+    for (const call of calls) {
+      if (call.invite_us < from || call.invite_us >= until) continue;
+      for (const name of names(call)) found.set(name, [...(found.get(name) ?? []), call]);
+    }
+    for (const [name, list] of found) groups.push({ name, dimension, attempts: list.length, figures: figures(list), series: every ? series(list, every) : [] });
   }
-  return {
-    definitions: [
-      { name: 'asr', unit: '%', text: 'answered (2xx) / attempts, redirected ones included' }, { name: 'ner', unit: '%', text: 'E.425: (answered, 480, 486, 487, 600 and 603) / attempts' },
-      { name: 'acd_ms', unit: 'ms', text: 'mean time from answer to release of the answered calls that were released' }, { name: 'pdd_ms_p50', unit: 'ms', text: 'post-dial delay: first INVITE to first 18x; median' },
-      { name: 'mos_p50', unit: 'MOS', text: 'MOS-LQ (G.107) of the streams; median' }, { name: 'mos_p5', unit: 'MOS', text: 'MOS-LQ that 5 % of the streams do not exceed' },
-    ],
-    groups: [...groups].map(([name, list]) => ({
-      name, attempts: list.length, figures: figures(list),
-      series: [...byStep(list, step)].map(([at_us, part]) => ({ at_us, attempts: part.length, figures: figures(part) })).sort((a, b) => a.at_us - b.at_us),
-    })).sort((a, b) => b.attempts - a.attempts),
-    coverage: coverage(null),
+  return { definitions: DEFINITIONS, groups: groups.sort((a, b) => b.attempts - a.attempts) };
+}
+
+const DEFINITIONS = [
+  { name: 'attempts', unit: 'calls', text: 'call attempts: first INVITEs; one that is challenged (401, 407), repeated or forked is one attempt' }, { name: 'answered', unit: 'calls', text: 'attempts that ended with a 2xx' },
+  { name: 'asr', unit: '%', text: 'answered (2xx) / attempts, redirected ones included' }, { name: 'ner', unit: '%', text: 'E.425: (answered, 480, 486, 487, 600 and 603) / attempts' },
+  { name: 'acd_ms', unit: 'ms', text: 'mean time from answer to release of the answered calls that were released' }, { name: 'pdd_ms_p50', unit: 'ms', text: 'post-dial delay: first INVITE to first 18x; median' },
+  { name: 'mos_p50', unit: 'MOS', text: 'MOS-LQ (G.107) of the streams; median' }, { name: 'mos_p5', unit: 'MOS', text: 'MOS-LQ that 5 % of the streams do not exceed' },
+];
+
+function figures(list) {
+  const answered = list.filter((call) => call.answer_us !== null);
+  const effective = list.filter((call) => call.answer_us !== null || [480, 486, 487, 600, 603].includes(call.final_code));
+  const quantile = (values, part) => {
+    const known = values.filter((value) => value !== null).sort((a, b) => a - b);
+    return { value: known[Math.floor(known.length * part)] ?? null, of: known.length };
   };
+  const part = (n) => ({ value: list.length ? (100 * n) / list.length : null, of: list.length });
+  return {
+    attempts: { value: list.length, of: list.length }, answered: { value: answered.length, of: list.length }, asr: part(answered.length), ner: part(effective.length),
+    acd_ms: { value: answered.length ? answered.reduce((sum, call) => sum + (call.duration_ms ?? 0), 0) / answered.length : null, of: answered.length },
+    pdd_ms_p50: quantile(list.map((call) => call.pdd_ms), 0.5), mos_p50: quantile(list.map((call) => call.mos), 0.5), mos_p5: quantile(list.map((call) => call.mos), 0.05),
+  };
+}
+
+function series(list, every) {
+  const step = { minute: 60e6, hour: 3600e6, day: 86400e6 }[every];
+  const points = [...byStep(list, step)].map(([at_us, part]) => ({ at_us, until_us: at_us + step, attempts: part.length, figures: figures(part) }));
+  return points.sort((a, b) => a.at_us - b.at_us);
 }
 
 function byStep(list, step) {
@@ -278,17 +307,9 @@ function users() {
   return [...by.values()];
 }
 
-function trunks() {
-  const names = [...new Set(calls.map((call) => call.trunk_to))];
-  return names.map((name, index) => {
-    const group = calls.filter((call) => call.trunk_to === name);
-    return { name, addresses: [`198.51.100.${index * 16}/28`], attempts: group.length, asr: (100 * group.filter((call) => call.answer_us).length) / group.length, mos: 4.1 - index * 0.2 };
-  });
-}
-
 function audit() {
-  return Array.from({ length: 120 }, (_, i) => ({
-    number: 1000 - i, time_us: Date.now() * 1000 - i * 87e6, who: ['ana', 'luis', 'grafana'][i % 3], action: ['search', 'view', 'listen', 'export', 'login'][i % 5],
+  return Array.from({ length: 420 }, (_, i) => ({
+    number: 1000 - i, role: 'engineer', time_us: Date.now() * 1000 - i * 87e6, who: ['ana', 'luis', 'grafana'][i % 3], action: ['search', 'view', 'listen', 'export', 'login'][i % 5],
     what: ['number:0138', calls[i].id, calls[i].id, 'state:failed', null][i % 5], from: '192.0.2.44', reason: i % 5 === 2 ? 'ticket 4711' : null,
   }));
 }
@@ -297,9 +318,9 @@ function why({ q }) {
   const marked = calls.filter(parse(q, streams).matches);
   const others = calls.length - marked.length;
   const lines = [['trunk_to', 'carrier-b', 'trunk_to:carrier-b'], ['ua', 'Yealink SIP-T46U 108.86.0.70', 'ua:"Yealink SIP-T46U 108.86.0.70"']].map(([field, value, text], index) => ({
-    field, value, also: index ? { field: 'codec', value: 'G729' } : null, marked: Math.round(marked.length * (0.9 - index * 0.3)), others: Math.round(others * 0.2), marked_pct: 90 - index * 30, others_pct: 20, significance: 1e-40, q: text,
+    field, value, also: index ? { field: 'codec', value: 'G729' } : null, same: index ? [] : [{ field: 'ip', value: '198.51.100.7', q: 'ip:198.51.100.7' }], sentence: `Of ${marked.length} marked calls ...`, marked: Math.round(marked.length * (0.9 - index * 0.3)), others: Math.round(others * 0.2), marked_pct: 90 - index * 30, others_pct: 20, significance: 1e-40, q: text,
   }));
-  return { marked: marked.length, others, lines, text: `Of ${marked.length} marked calls 90 % went to carrier-b; of the others 20 %.`, claims: marked.length > 20 };
+  return { marked: marked.length, others, lines, text: `Of ${marked.length} marked calls 90 % went to carrier-b; of the others 20 %.`, claims: marked.length > 20, coverage: coverage(null) };
 }
 
 const people = [
@@ -320,8 +341,8 @@ function coverage(reason) {
   return { complete: reason === null, reason, days: 2, days_searched: reason === 'time' ? 1 : 2, from_us: calls.at(-1).invite_us, until_us: calls[0].invite_us, looked_at: calls.length };
 }
 
-function problem(status, title) {
-  return { type: 'about:blank', title, status };
+function problem(status, title, detail = null, remedy = null) {
+  return { type: 'about:blank', title, status, detail, remedy };
 }
 
 function json(response, value, status) {

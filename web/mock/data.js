@@ -22,7 +22,7 @@ export function records() {
     const busy = 0.25 + 0.75 * Math.max(0, Math.sin(((new Date((last + shift) / 1000).getUTCHours() - 6) / 14) * Math.PI));
     for (const [index, call] of calls.entries()) {
       if (pseudo(index * 31 + copy) > busy) continue;
-      const one = moved(call, shift + Math.round(pseudo(index + copy * 977) * HOUR_US), copy, index);
+      const one = moved(call, shift - Math.round(pseudo(index + copy * 977) * HOUR_US), copy, index);
       allStreams.set(one.id, (streams.get(call.id) ?? []).map((stream) => movedStream(stream, call, one)));
       all.push(one);
     }

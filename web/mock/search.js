@@ -12,9 +12,11 @@ export const FIELDS = [
   field('dur', 'duration', 'from answer to end', 'dur>30s', null, true),
   field('pdd', 'duration', 'post-dial delay', 'pdd>3s', null, true),
   field('trunk', 'name', 'trunk that it came from or went to', 'trunk:carrier-a', null, true),
-  field('trunk_to', 'name', 'trunk that it went to', 'trunk_to:carrier-a', null, true),
-  field('trunk_from', 'name', 'trunk that it came from', 'trunk_from:carrier-a', null, true),
   field('ua', 'text', 'User-Agent of either side', 'ua:yealink', null, false),
+  field('ip', 'address', 'address of signalling', 'ip:198.51.100.7', null, false),
+  field('hangup', 'name', 'who released the call', 'hangup:caller', ['caller', 'callee', 'network'], false),
+  field('recorded', 'name', 'what was recorded', 'recorded:full', ['none', 'headers', 'full'], false),
+  field('callid', 'text', 'Call-ID', 'callid:4f2a*', null, false),
   field('note', 'name', 'a remark', 'note:one_way', null, false),
   field('at', 'time', 'calls that were up then', 'at:15:00', null, false),
   field('began', 'time', 'when it began', 'began:-2h', null, true),
@@ -65,9 +67,11 @@ function condition(name, operator, value, streams) {
     case 'dur': return (call) => compare(call.duration_ms);
     case 'pdd': return (call) => compare(call.pdd_ms);
     case 'trunk': return (call) => any([call.trunk_from, call.trunk_to]);
-    case 'trunk_to': return (call) => any([call.trunk_to]);
-    case 'trunk_from': return (call) => any([call.trunk_from]);
     case 'ua': return (call) => any([call.user_agent_caller, call.user_agent_callee]);
+    case 'ip': return (call) => any([call.src, call.dst]);
+    case 'hangup': return (call) => any([call.released_by]);
+    case 'recorded': return (call) => any([call.recorded]);
+    case 'callid': return (call) => any([call.call_id]);
     case 'note': return (call) => any(call.notes.map((note) => note.code));
     case 'at': case 'began': {
       const [from, until] = value.includes('..') ? value.split('..').map(time) : [time(value), time(value) + (value.startsWith('-') ? 1e15 : 60e6)];

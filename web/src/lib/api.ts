@@ -1,6 +1,7 @@
 // The client of the API: JSON in and out, problems (RFC 9457) as errors, every request can be stopped.
 
 import type { Problem } from './types';
+import { zone } from './zone.svelte';
 
 const BASE = '/api/v1';
 
@@ -24,10 +25,14 @@ export interface Options {
   signal?: AbortSignal;
 }
 
-/** The address of a request, to be linked or fetched. `path` begins with `/`; its segments are escaped already. */
+/**
+ * The address of a request, to be linked or fetched. `path` begins with `/`; its segments are escaped already. A search
+ * is read in the zone in which times are shown.
+ */
 export function apiUrl(path: string, query: Query = {}): string {
   const params = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) {
+  const zoned = 'q' in query ? { ...query, zone: zone.name } : query;
+  for (const [name, value] of Object.entries(zoned)) {
     if (value !== null && value !== undefined && value !== '') params.set(name, String(value));
   }
   const text = params.toString();
@@ -53,7 +58,8 @@ export async function api<T>(path: string, options: Options = {}): Promise<T> {
     if (options.signal?.aborted) throw error;
     throw new ApiError({ type: '/problems/unreachable', title: 'unreachable', status: 0 });
   }
-  if (response.status === 401) unauthorised();
+  // A password that is wrong says nothing of the session.
+  if (response.status === 401 && !(path === '/session' && method === 'POST')) unauthorised();
   if (!response.ok) throw new ApiError(await problemOf(response));
   if (response.status === 204) return undefined as T;
   try {

@@ -5,7 +5,7 @@ import type { Right } from './types';
 
 export interface Route {
   /** Also the key of its title: `page.NAME`. */
-  name: 'now' | 'calls' | 'call' | 'quality' | 'users' | 'user' | 'trunks' | 'trunk' | 'alarms' | 'audit' | 'admin';
+  name: 'now' | 'calls' | 'call' | 'quality' | 'users' | 'user' | 'trunks' | 'trunk' | 'alarms' | 'audit' | 'admin' | 'account';
   /** `:name` stands for one segment. */
   path: string;
   load: () => Promise<{ default: Component<any> }>;
@@ -22,13 +22,14 @@ export const routes: Route[] = [
   page('calls', '/calls', () => import('../pages/calls/CallsPage.svelte'), '/calls', 'search'),
   page('alarms', '/alarms', () => import('../pages/alarms/AlarmsPage.svelte'), '/alarms'),
   page('quality', '/quality', () => import('../pages/quality/QualityPage.svelte'), '/kpis'),
-  page('trunks', '/trunks', () => import('../pages/trunks/TrunksPage.svelte'), '/trunks'),
+  page('trunks', '/trunks', () => import('../pages/trunks/TrunksPage.svelte'), '/kpis'),
   page('users', '/users', () => import('../pages/users/UsersPage.svelte'), '/users'),
-  page('audit', '/audit', () => import('../pages/audit/AuditPage.svelte'), '/audit'),
+  page('audit', '/audit', () => import('../pages/audit/AuditPage.svelte'), '/audit', 'audit'),
   page('admin', '/admin', () => import('../pages/admin/AdminPage.svelte'), '/people', 'administer'),
   part('call', '/calls/:id', () => import('../call/CallPage.svelte'), '/calls/{id}'),
-  part('trunk', '/trunks/:name', () => import('../pages/trunks/TrunkPage.svelte'), '/trunks'),
-  part('user', '/users/:aor', () => import('../pages/users/UserPage.svelte'), '/users/{aor}'),
+  part('trunk', '/trunks/:name', () => import('../pages/trunks/TrunkPage.svelte'), '/kpis'),
+  part('user', '/users/:aor', () => import('../pages/users/UserPage.svelte'), '/users'),
+  part('account', '/account', () => import('../pages/account/AccountPage.svelte'), '/tokens'),
 ];
 
 /** The route of a path and the values of its `:names`, or null where there is no such page. */

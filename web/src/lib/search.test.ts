@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { columnOf, has, narrowed, placeOf, pointedAt, quoted, replaced, termOf, terms, wider, without } from './search';
+import { columnOf, has, narrowed, pieceBefore, placeOf, pointedAt, quoted, replaced, termOf, terms, wider, without } from './search';
 
 const texts = (q: string) => terms(q).map((term) => term.text);
 
@@ -69,6 +69,21 @@ describe('values', () => {
     for (const value of ['a b', 'a"b', '“x', 'a\\', '(', '[', 'or', '-']) {
       expect(texts(`x ${termOf('ua', value)} y`), value).toHaveLength(3);
     }
+  });
+});
+
+describe('what a completion replaces', () => {
+  const piece = (text: string) => text.slice(pieceBefore(text, text.length));
+
+  it('is the term, or the last value of one', () => {
+    expect(piece('0138 sta')).toBe('sta');
+    expect(piece('0138 -sta')).toBe('sta');
+    expect(piece('state:fa')).toBe('fa');
+    expect(piece('state:[failed,ti')).toBe('ti');
+    expect(piece('stream(codec:G7')).toBe('G7');
+    expect(piece('ua:"a b" mo')).toBe('mo');
+    expect(piece('x ')).toBe('');
+    expect('state:failed x'.slice(pieceBefore('state:failed x', 8), 8)).toBe('fa');
   });
 });
 

@@ -99,6 +99,14 @@ function joinsByOr(q: string): boolean {
   return terms(q).some((term) => /^(or|not|and)$/i.test(term.text));
 }
 
+/** Where the piece begins that a completion replaces: the term before the caret, or of `field:a,b` the last value. */
+export function pieceBefore(text: string, caret: number): number {
+  const term = /(?:^|[\s()])-*((?:"[^"]*"|[^\s()"])*)$/.exec(text.slice(0, caret))?.[1] ?? '';
+  const value = /[:=](.*)$/.exec(term)?.[1];
+  const piece = value === undefined ? term : (/[^[,]*$/.exec(value)?.[0] ?? '');
+  return caret - piece.length;
+}
+
 /** The place in a text, as of `String.slice`, of a column: characters from 1. */
 export function placeOf(text: string, column: number): number {
   return [...text].slice(0, Math.max(0, column - 1)).join('').length;

@@ -24,7 +24,7 @@ class Present {
     this.problem = null;
     try {
       this.session = await api<Session>('/session');
-      void this.look();
+      if (!this.session.must_change_password) void this.look();
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) this.session = null;
       else this.problem = asProblem(error);
@@ -33,6 +33,13 @@ class Present {
 
   async logIn(name: string, password: string, code: string): Promise<void> {
     const body = code === '' ? { name, password } : { name, password, code };
+    this.session = await api<Session>('/session', { method: 'POST', body });
+    void this.look();
+  }
+
+  /** The server ends all sessions of the person and begins a new one. */
+  async changePassword(name: string, password: string, code: string, new_password: string): Promise<void> {
+    const body = { name, password, new_password, ...(code === '' ? {} : { code }) };
     this.session = await api<Session>('/session', { method: 'POST', body });
     void this.look();
   }

@@ -16,7 +16,10 @@ export interface Session {
   user: string;
   role: string;
   rights: Right[];
-  trunks: string[] | null;
+  /** Calls that it is limited to; empty for all. */
+  scope: { trunks: string[] | null; numbers: string[] | null }[];
+  /** A password has to be chosen before anything else. */
+  must_change_password: boolean;
 }
 
 export interface About {
@@ -24,7 +27,7 @@ export interface About {
   sensor: string | null;
   zone: string | null;
   now_us: number;
-  records: { days: number; first_us: number | null; last_us: number | null };
+  records: { days: number; first_us?: number | null; last_us?: number | null };
   spool: boolean;
   live: boolean;
 }
@@ -131,25 +134,33 @@ export interface CallPageAnswer {
   understood: string;
   coverage: Coverage;
   /** Calls that match but that this session may not see. */
-  hidden: number;
+  hidden?: number;
   took_ms: number;
 }
 
-/** An event of `/live`: how things are this second. */
+/** An event of `/live`: how things are this second. Without a daemon there is nothing but `lacking`. */
 export interface LiveNow {
-  now_us: number;
-  calls: { active: number; ringing: number; total_started: number };
-  attempts_per_s: number;
-  answers_per_s: number;
-  packets_per_s: number;
-  bytes_per_s: number;
-  streams: number;
-  mos: { from: number; until: number; streams: number }[];
-  /** Packets lost since the start, by place: `nic`, `ring`, `worker`, `tables`, `reassembly`, `store`, `spool`. */
-  drops: Record<string, number>;
-  clock: string | null;
-  cpu_pct: number | null;
-  resident_bytes: number | null;
+  now_us?: number;
+  since_us?: number;
+  calls?: { active: number; ringing?: number; total_started: number };
+  attempts_per_s?: number | null;
+  answers_per_s?: number | null;
+  packets_per_s?: number | null;
+  bytes_per_s?: number | null;
+  streams?: number;
+  mos?: { from: number; until: number; streams: number }[];
+  /** Packets and records lost since the start, by place, in the order in which a packet comes there. */
+  drops?: Record<string, number>;
+  /** What full tables refused or gave up, by counter. */
+  refused?: Record<string, number>;
+  workers?: { source: string; packets: number; ring_pct: number; cpu_ms: number; ended: boolean; silent_ms: number }[];
+  store?: { ok: boolean; written: number; waiting: number; outbox: number; dropped: number };
+  spool?: { ok: boolean; bytes: number; far_bytes: number; free_pct: number | null; far_lost: boolean; failures: number; held: number } | null;
+  /** Seconds by which the clock has stepped; 0 where it is trusted. */
+  clock_step_s?: number;
+  timestamps?: string;
+  cpu_pct?: number | null;
+  resident_bytes?: number | null;
   /** Why nothing is there, in a sentence. */
   lacking: string | null;
 }
@@ -183,17 +194,19 @@ export interface Definition {
   text: string;
 }
 
-export type Figures = Record<string, number | null>;
+/** By name: the value, and how many calls, streams or registrations stand behind it. */
+export type Figures = Record<string, { value: number | null; of: number }>;
 
 export interface KpiGroup {
   name: string;
+  /** `trunk_in` and `trunk_out` tell apart what came from a trunk and what went to it. */
+  dimension: string;
   attempts: number;
   figures: Figures;
-  series: { at_us: number; attempts: number; figures: Figures }[];
+  series: { at_us: number; until_us: number; attempts: number; figures: Figures }[];
 }
 
 export interface Kpis {
   definitions: Definition[];
   groups: KpiGroup[];
-  coverage: Coverage;
 }

@@ -24,5 +24,6 @@ export const alarms = {
   'alarms.hours': { one: '{n} hour', other: '{n} hours' },
   'alarms.no_longer': 'end the silence',
   'alarms.acknowledge_hint': 'who looks at it, and what is known',
+  'alarms.no_right': 'Acknowledging and silencing needs the right to change rules.',
   'alarms.silence_hint': 'why nobody has to be told',
 };

@@ -1,3 +1,4 @@
+import { account } from './account';
 import { admin } from './admin';
 import { alarms } from './alarms';
 import { audit } from './audit';
@@ -11,5 +12,5 @@ import { trunks } from './trunks';
 import { users } from './users';
 
 export const en = {
-  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin, ...account,
 };

@@ -24,5 +24,6 @@ export const alarms = {
   'alarms.hours': { one: '{n} hora', other: '{n} horas' },
   'alarms.no_longer': 'terminar el silencio',
   'alarms.acknowledge_hint': 'quién lo mira y qué se sabe',
+  'alarms.no_right': 'Para reconocer y silenciar hace falta el permiso de cambiar reglas.',
   'alarms.silence_hint': 'por qué no hay que avisar a nadie',
 };

@@ -1,4 +1,5 @@
 import type { Catalogue } from '..';
+import { account } from './account';
 import { admin } from './admin';
 import { alarms } from './alarms';
 import { audit } from './audit';
@@ -12,5 +13,5 @@ import { trunks } from './trunks';
 import { users } from './users';
 
 export const es: Catalogue = {
-  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin, ...account,
 };

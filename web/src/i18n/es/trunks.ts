@@ -1,7 +1,7 @@
 export const trunks = {
-  'trunks.addresses': 'Direcciones',
-  'trunks.none': 'No hay troncales configuradas ni se vio ninguna llamada.',
-  'trunks.count': { one: 'Una troncal', other: '{n} troncales' },
+  'trunks.none': 'Ninguna llamada vino de una troncal ni fue a una en las últimas 24 horas.',
+  'trunks.count': { one: 'Una troncal usada en las últimas 24 horas', other: '{n} troncales usadas en las últimas 24 horas' },
+  'trunks.definition': 'Definición',
   'trunks.no_calls': 'Ninguna llamada la usó en las últimas 24 horas.',
   'trunks.all_calls': 'Todas sus llamadas',
   'trunks.day_calls': { one: 'Una llamada en las últimas 24 horas', other: '{n} llamadas en las últimas 24 horas' },

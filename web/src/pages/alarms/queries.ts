@@ -8,8 +8,10 @@ export function acknowledge(id: string, comment: string): Promise<unknown> {
   return api(`/alarms/${encodeURIComponent(id)}/acknowledge`, { method: 'POST', body: { comment } });
 }
 
-export function silence(id: string, until_us: number, comment: string): Promise<unknown> {
-  return api(`/alarms/${encodeURIComponent(id)}/silence`, { method: 'POST', body: { until_us, comment } });
+/** Nobody is told of alarms of that rule and subject for so long; 0 seconds end a silence. */
+export function silence(alarm: Alarm, seconds: number, comment: string): Promise<unknown> {
+  const { rule, subject } = alarm;
+  return api('/alarms/silence', { method: 'POST', body: { rule, subject, seconds, comment } });
 }
 
 /** Those that stand first, the most severe of them first; then the others, the latest first. */

@@ -6,6 +6,7 @@ export interface Entry {
   number: number;
   time_us: number;
   who: string;
+  role: string | null;
   action: string;
   what: string | null;
   from: string | null;
@@ -14,24 +15,37 @@ export interface Entry {
 
 export interface AuditAnswer {
   entries: Entry[];
-  /** The chain of hashes and its signatures hold. */
-  verified: boolean;
+  /** There are earlier ones. */
+  more: boolean;
+  /** Lines that cannot be read. */
+  damaged: number;
+  /** Whether the chain of hashes and its signatures hold; null where that was not asked for. */
+  verified: boolean | null;
   /** Where they do not, in words. */
   problem: string | null;
 }
 
-export function audit(from_us: number, until_us: number, who: string, signal: AbortSignal): Promise<AuditAnswer> {
-  return api('/audit', { query: { from_us, until_us, who }, signal });
+export interface AuditQuery {
+  from_us: number;
+  who: string;
+  action: string;
+  text: string;
+  /** Only entries with a lower number. */
+  before: number | null;
 }
 
-/** Entries whose action, subject, origin or reason has the text, in any case of letters. */
-export function containing(entries: Entry[], text: string): Entry[] {
-  const wanted = text.trim().toLowerCase();
-  if (wanted === '') return entries;
-  return entries.filter((entry) =>
-    [entry.action, entry.what, entry.from, entry.reason].some((part) => part?.toLowerCase().includes(wanted)),
-  );
+export function audit(query: AuditQuery, signal: AbortSignal): Promise<AuditAnswer> {
+  return api('/audit', { query: { ...query, limit: 200 }, signal });
 }
+
+/** Reads the whole log: whether nothing was changed, removed or inserted. */
+export function verify(signal: AbortSignal): Promise<AuditAnswer> {
+  return api('/audit', { query: { limit: 1, verify: true }, signal });
+}
+
+export const ACTIONS = [
+  'login', 'login_failed', 'logout', 'search', 'view', 'listen', 'export', 'hold', 'forget', 'change', 'people', 'audit',
+] as const;
 
 /** The id of a call that an entry is about, to link to it. */
 export function callOf(entry: Entry): string | null {

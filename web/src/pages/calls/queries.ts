@@ -2,7 +2,6 @@
 
 import { api, apiUrl } from '../../lib/api';
 import type { Call, CallPageAnswer, Coverage, Problem } from '../../lib/types';
-import { zone } from '../../lib/zone.svelte';
 
 export interface Field {
   name: string;
@@ -10,7 +9,8 @@ export interface Field {
   unit: string | null;
   about: string;
   example: string;
-  values: string[] | null;
+  /** The names that its values can have. */
+  values: { name: string; about: string }[];
   sortable: boolean;
 }
 
@@ -30,7 +30,7 @@ export interface Summary {
 export interface Completion {
   text: string;
   about: string;
-  /** Where it replaces the text: characters from 1. Without it, the word in which the cursor stands. */
+  /** Where it replaces the text: characters from 1. Without it, the piece before the cursor. */
   column?: number;
   length?: number;
 }
@@ -47,16 +47,20 @@ export interface Explanation {
   lines: {
     field: string;
     value: string;
-    also: { field: string; value: string } | null;
+    also: { field: string; value: string; q: string } | null;
+    /** Values that nearly the same calls have. */
+    same: { field: string; value: string; q: string }[];
     marked: number;
     others: number;
     marked_pct: number;
     others_pct: number;
     significance: number;
+    sentence: string;
     q: string;
   }[];
   text: string;
   claims: boolean;
+  coverage: Coverage;
 }
 
 /** A search, and what it is read with: clock times are those of the zone in which times are shown. */
@@ -67,24 +71,26 @@ export interface Search {
 
 export const NEWEST_FIRST = '-began';
 const PAGE = 200;
+/** In another order than that of time there is one page. */
+const SORTED_PAGE = 1000;
 
 export function calls(search: Search, cursor: string | null, signal: AbortSignal): Promise<CallPageAnswer> {
   const { q, sort } = search;
-  return api('/calls', { query: { q, sort, cursor, limit: PAGE, tz: zone.name }, signal });
+  return api('/calls', { query: { q, sort, cursor, limit: sort === NEWEST_FIRST ? PAGE : SORTED_PAGE }, signal });
 }
 
 /** Whether anything matches at all. */
 export async function matches(q: string, signal: AbortSignal): Promise<boolean> {
-  const answer = await api<{ calls: Call[] }>('/calls', { query: { q, limit: 1, tz: zone.name }, signal });
+  const answer = await api<{ calls: Call[] }>('/calls', { query: { q, limit: 1 }, signal });
   return answer.calls.length > 0;
 }
 
 export function summary(q: string, facets: string[], signal: AbortSignal): Promise<Summary> {
-  return api('/calls/summary', { query: { q, facets: facets.join(','), tz: zone.name }, signal });
+  return api('/calls/summary', { query: { q, facets: facets.join(',') }, signal });
 }
 
 export function suggest(q: string, at: number, signal: AbortSignal): Promise<Suggestion> {
-  return api('/calls/suggest', { query: { q, at, tz: zone.name }, signal });
+  return api('/calls/suggest', { query: { q, at }, signal });
 }
 
 export function fields(signal: AbortSignal): Promise<Field[]> {
@@ -92,9 +98,9 @@ export function fields(signal: AbortSignal): Promise<Field[]> {
 }
 
 export function why(q: string, signal: AbortSignal): Promise<Explanation> {
-  return api('/why', { query: { q, tz: zone.name }, signal });
+  return api('/why', { query: { q }, signal });
 }
 
 export function exportUrl(search: Search, format: 'csv' | 'jsonl'): string {
-  return apiUrl('/calls/export', { ...search, format, tz: zone.name });
+  return apiUrl('/calls/export', { ...search, format });
 }

@@ -3,15 +3,18 @@ import { minutes, worstFirst } from './queries';
 import type { KpiGroup } from '../../lib/types';
 
 function group(name: string, attempts: number, ner: number | null, mos: number | null): KpiGroup {
-  return { name, attempts, figures: { ner, mos_p50: mos }, series: [] };
+  const figures = { ner: { value: ner, of: attempts }, mos_p50: { value: mos, of: attempts } };
+  return { name, dimension: 'trunk_out', attempts, figures, series: [] };
 }
 
 describe('the last hour', () => {
   it('has every minute, and adds groups up', () => {
-    const series = (at_us: number, attempts: number, asr: number | null) => ({ at_us, attempts, figures: { asr } });
+    const series = (at_us: number, attempts: number, answered: number | null) => ({
+      at_us, until_us: at_us + 60e6, attempts, figures: { answered: { value: answered, of: attempts } },
+    });
     const groups = [
-      { ...group('a', 0, null, null), series: [series(60e6, 4, 50)] },
-      { ...group('b', 0, null, null), series: [series(60e6, 2, 100), series(120e6, 1, null)] },
+      { ...group('a', 0, null, null), series: [series(60e6, 4, 2)] },
+      { ...group('b', 0, null, null), series: [series(60e6, 2, 2), series(120e6, 1, null)] },
     ];
     expect(minutes(groups, 0, 180e6)).toEqual([
       { at_us: 0, attempts: 0, answered: 0 },

@@ -1,7 +1,7 @@
 // What the first page asks the server, beside its events.
 
 import { api } from '../../lib/api';
-import { kpis } from '../../lib/shared';
+import { figureOf, kpis } from '../../lib/shared';
 import type { Call, KpiGroup } from '../../lib/types';
 
 export const HOUR_US = 3600e6;
@@ -23,7 +23,7 @@ export interface Minute {
 export async function hour(until: number, signal: AbortSignal): Promise<Hour> {
   const end = Math.floor(until / MINUTE_US) * MINUTE_US;
   const ask = async (shift: number) => {
-    const query = { by: null, from_us: end - HOUR_US - shift, until_us: end - shift, every: 'minute' as const };
+    const query = { by: 'total', from_us: end - HOUR_US - shift, until_us: end - shift, every: 'minute' as const, figures: 'answered' };
     return minutes((await kpis(query, signal)).groups, query.from_us, query.until_us);
   };
   const [now, weekAgo] = await Promise.all([ask(0), ask(WEEK_US)]);
@@ -35,8 +35,7 @@ export function minutes(groups: KpiGroup[], from: number, until: number): Minute
   const found = new Map<number, Minute>();
   for (const group of groups) {
     for (const at of group.series) {
-      const asr = at.figures['asr'];
-      const answered = at.figures['answered'] ?? (asr === null || asr === undefined ? null : Math.round((asr / 100) * at.attempts));
+      const answered = figureOf(at.figures, 'answered');
       const before = found.get(at.at_us);
       found.set(at.at_us, {
         at_us: at.at_us,
@@ -52,7 +51,7 @@ export function minutes(groups: KpiGroup[], from: number, until: number): Minute
 
 /** Trunks of the last hour, the worst first. */
 export async function trunks(until: number, signal: AbortSignal): Promise<KpiGroup[]> {
-  const answer = await kpis({ by: 'trunk', from_us: until - HOUR_US, until_us: until, every: 'hour' }, signal);
+  const answer = await kpis({ by: 'trunk', from_us: until - HOUR_US, until_us: until, figures: FIGURES }, signal);
   return worstFirst(answer.groups);
 }
 
@@ -60,8 +59,8 @@ export async function trunks(until: number, signal: AbortSignal): Promise<KpiGro
 export function worstFirst(groups: KpiGroup[]): KpiGroup[] {
   const score = (group: KpiGroup) => {
     if (group.attempts < ENOUGH) return Infinity;
-    const ner = group.figures['ner'] ?? 100;
-    const mos = group.figures['mos_p50'] ?? 4.5;
+    const ner = figureOf(group.figures, 'ner') ?? 100;
+    const mos = figureOf(group.figures, 'mos_p50') ?? 4.5;
     return ner + 20 * (Math.min(mos, 4.1) - 4.1);
   };
   return groups.toSorted((a, b) => score(a) - score(b) || b.attempts - a.attempts);
@@ -71,6 +70,7 @@ export function callsUnderWay(signal: AbortSignal): Promise<{ calls: Call[]; tot
   return api('/live/calls', { signal });
 }
 
+const FIGURES = 'asr,ner,pdd_ms_p50,mos_p50,mos_p5';
 const MINUTE_US = 60e6;
 /** Attempts below which a ratio says little. */
 const ENOUGH = 10;

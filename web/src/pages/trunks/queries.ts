@@ -1,53 +1,64 @@
-// What the pages of trunks ask the server.
+// What the pages of trunks ask the server: the KPIs by trunk.
 
 import { api } from '../../lib/api';
 import { termOf } from '../../lib/search';
 import { kpis } from '../../lib/shared';
 import type { KpiGroup, Kpis } from '../../lib/types';
-import { zone } from '../../lib/zone.svelte';
 
 export interface Trunk {
   name: string;
-  addresses: string[];
-  attempts: number | null;
-  asr: number | null;
-  mos: number | null;
+  /** What came from it, and what went to it. */
+  in: KpiGroup | null;
+  out: KpiGroup | null;
 }
 
-export function trunks(signal: AbortSignal): Promise<{ trunks: Trunk[] }> {
-  return api('/trunks', { signal });
+/** The trunks of the day before a time. */
+export async function trunks(until: number, signal: AbortSignal): Promise<Trunk[]> {
+  const answer = await kpis({ by: 'trunk', from_us: until - DAY_US, until_us: until, figures: 'asr,ner,mos_p50' }, signal);
+  return byName(answer.groups);
 }
 
 export interface TrunkDay {
   trunk: Trunk | null;
-  kpis: Kpis;
-  group: KpiGroup | null;
+  definitions: Kpis['definitions'];
   codes: { value: string; calls: number }[];
 }
 
 /** A trunk, and how its last day went. */
 export async function trunkDay(name: string, until: number, signal: AbortSignal): Promise<TrunkDay> {
-  const from = until - DAY_US;
-  const q = `${termOf('trunk', name)} began:-24h -state:completed`;
-  const [all, day, failed] = await Promise.all([
-    trunks(signal),
-    kpis({ by: 'trunk', from_us: from, until_us: until, every: 'hour' }, signal),
+  const [day, failed] = await Promise.all([
+    kpis({ by: 'trunk', from_us: until - DAY_US, until_us: until, every: 'hour' }, signal),
     api<{ facets: Record<string, { value: string; calls: number }[]> }>('/calls/summary', {
-      query: { q, facets: 'code', tz: zone.name },
+      query: { q: failures(name), facets: 'code' },
       signal,
     }),
   ]);
   return {
-    trunk: all.trunks.find((trunk) => trunk.name === name) ?? null,
-    kpis: day,
-    group: day.groups.find((group) => group.name === name) ?? null,
+    trunk: byName(day.groups).find((trunk) => trunk.name === name) ?? null,
+    definitions: day.definitions,
     codes: failed.facets['code'] ?? [],
   };
 }
 
-/** Those with the most attempts first. */
-export function busiestFirst(all: Trunk[]): Trunk[] {
-  return all.toSorted((a, b) => (b.attempts ?? 0) - (a.attempts ?? 0) || a.name.localeCompare(b.name));
+/** A search for the calls of the last day that failed there. */
+export function failures(name: string): string {
+  return `${termOf('trunk', name)} began:-24h state:[failed,timeout]`;
+}
+
+/** Each trunk with its two directions, the busiest first. */
+export function byName(groups: KpiGroup[]): Trunk[] {
+  const found = new Map<string, Trunk>();
+  for (const group of groups) {
+    const trunk = found.get(group.name) ?? { name: group.name, in: null, out: null };
+    if (group.dimension === 'trunk_in') trunk.in = group;
+    else trunk.out = group;
+    found.set(group.name, trunk);
+  }
+  return [...found.values()].toSorted((a, b) => attempts(b) - attempts(a) || a.name.localeCompare(b.name));
+}
+
+export function attempts(trunk: Trunk): number {
+  return (trunk.in?.attempts ?? 0) + (trunk.out?.attempts ?? 0);
 }
 
 export const DAY_US = 86_400e6;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hostOf, registered } from './queries';
+import { containing, hostOf, registered, type User } from './queries';
 
 describe('users', () => {
   it('are registered until their binding expires', () => {
@@ -7,6 +7,13 @@ describe('users', () => {
     expect(registered(user(null), 5)).toBe('no');
     expect(registered(user(5), 5)).toBe('yes');
     expect(registered(user(4), 5)).toBe('expired');
+  });
+
+  it('are found by a text in what they are', () => {
+    const all = [{ aor: 'a@x', user_agent: 'Yealink' }, { aor: 'b@x', user_agent: null }] as User[];
+    expect(containing(all, ' yealink ')).toEqual([all[0]]);
+    expect(containing(all, 'B@')).toEqual([all[1]]);
+    expect(containing(all, '')).toBe(all);
   });
 
   it('have a host in their address', () => {

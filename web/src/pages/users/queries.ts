@@ -2,8 +2,6 @@
 
 import { api } from '../../lib/api';
 import { termOf } from '../../lib/search';
-import type { Coverage } from '../../lib/types';
-import { zone } from '../../lib/zone.svelte';
 
 export interface User {
   aor: string;
@@ -27,17 +25,43 @@ export interface User {
   last_us: number;
 }
 
-export function users(q: string, signal: AbortSignal): Promise<{ users: User[]; coverage: Coverage | null }> {
-  return api('/users', { query: { q, tz: zone.name }, signal });
+export interface UsersAnswer {
+  users: User[];
+  /** How many there are, shown or not. */
+  total: number;
+  /** Days of records that were counted. */
+  days: number;
 }
 
-/** One user; the answer may have the record itself, or in `user`. */
-export async function user(aor: string, signal: AbortSignal): Promise<User> {
-  const answer = await api<User | { user: User }>(`/users/${encodeURIComponent(aor)}`, { signal });
-  return 'user' in answer ? answer.user : answer;
+/** Users seen in a time, the last seen first. `number`: a number or user name, with `*` for any characters. */
+export function users(number: string, from_us: number, signal: AbortSignal): Promise<UsersAnswer> {
+  return api('/users', { query: { number, from_us }, signal });
+}
+
+/** One user; null where it was not seen in that time. */
+export async function user(aor: string, from_us: number, signal: AbortSignal): Promise<User | null> {
+  const answer = await users(aor.split('@')[0] ?? '', from_us, signal);
+  return answer.users.find((one) => one.aor === aor) ?? null;
+}
+
+/** Users that have a text in their address of record, device, contact or address, in any case of letters. */
+export function containing(all: User[], text: string): User[] {
+  const wanted = text.trim().toLowerCase();
+  if (wanted === '') return all;
+  return all.filter((one) =>
+    [one.aor, one.display_name, one.user_agent, one.contact, one.address].some((part) => part?.toLowerCase().includes(wanted)),
+  );
 }
 
 export type Registered = 'yes' | 'expired' | 'no';
+
+/** How far back users are counted, in days. */
+export const DAYS = [1, 7, 30] as const;
+
+/** The beginning of so many days before now. */
+export function since(days: number): number {
+  return Math.floor(Date.now() / 60_000) * 60e6 - days * 86_400e6;
+}
 
 /** Whether a user is registered at a time. */
 export function registered(one: Pick<User, 'registered_until_us' | 'registrations'>, now: number): Registered {
