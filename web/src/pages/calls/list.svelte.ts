@@ -1,4 +1,5 @@
-// The calls of a search, page by page. The last list is kept, so that Back finds it as it was, and where it was.
+// The calls of a search, page by page. The last list is kept, so that Back finds it as it was,
+// and the page of one call knows the calls beside it.
 
 import { Answer } from '../../lib/answer.svelte';
 import type { Call, CallPageAnswer, Coverage } from '../../lib/types';
@@ -62,3 +63,25 @@ export function listOf(search: Search): CallList {
 function same(one: Search, other: Search): boolean {
   return one.q === other.q && one.sort === other.sort;
 }
+
+/** The calls before and behind a call in the list of a search; null at an end, or where it is not in the list. */
+export async function neighbours(
+  id: string,
+  search: Search,
+): Promise<{ previous: string | null; next: string | null }> {
+  const list = listOf(search);
+  if (!list.first.value) await list.load();
+  const place = () => list.calls.findIndex((call) => call.id === id);
+  for (let page = 0; page < MOST_PAGES; page += 1) {
+    const at = place();
+    if ((at >= 0 && at < list.calls.length - 1) || list.next === null || list.more.problem) break;
+    await list.loadMore();
+  }
+  const at = place();
+  if (at < 0) return { previous: null, next: null };
+  list.chosen = at;
+  return { previous: list.calls[at - 1]?.id ?? null, next: list.calls[at + 1]?.id ?? null };
+}
+
+/** How far a link of a colleague is followed into a list. */
+const MOST_PAGES = 10;
