@@ -10,7 +10,7 @@ use crate::problem::Problem;
 
 /// What `npm run build` made of `web/`; empty where that was not run.
 #[derive(RustEmbed)]
-#[folder = "$CARGO_MANIFEST_DIR/../../web/dist"]
+#[folder = "../../web/dist"]
 #[allow_missing = true]
 struct Built;
 

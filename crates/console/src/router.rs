@@ -7,7 +7,7 @@ use axum::routing::{delete, get, patch, post};
 
 use crate::guard::guard;
 use crate::page;
-use crate::routes::{about, alarms, audit, call, calls, kpis, live, people, session, users, why};
+use crate::routes::{about, alarms, audit, call, calls, kpis, live, people, session, trunks, users, why};
 use crate::state::App;
 
 /// All routes.
@@ -30,7 +30,9 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/live/calls", get(live::calls))
         .route("/kpis", get(kpis::show))
         .route("/users", get(users::list))
+        .route("/users/{aor}", get(users::show))
         .route("/alarms", get(alarms::list))
+        .route("/trunks", get(trunks::list))
         .route("/why", get(why::show))
         .route("/audit", get(audit::list))
         .route("/people", get(people::list).post(people::add))

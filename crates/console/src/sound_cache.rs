@@ -4,6 +4,7 @@ use std::fs::File;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ringtap_model::Id;
+use serde_json::Value;
 
 /// The sound of a call: a file without a name, which ends with the last who reads it.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub(crate) struct Sound {
     pub(crate) length: u64,
     /// The waveform, as JSON.
     pub(crate) peaks: Vec<u8>,
+    /// Where packets are missing, as JSON.
+    pub(crate) marks: Value,
 }
 
 /// A few calls, the latest first.

@@ -173,6 +173,8 @@ const FACETS: &[Facet] = &[
         name: "trunk",
         values: |call, _| [&call.trunk_from, &call.trunk_to].into_iter().flatten().cloned().collect(),
     },
+    Facet { name: "trunk_from", values: |call, _| call.trunk_from.iter().cloned().collect() },
+    Facet { name: "trunk_to", values: |call, _| call.trunk_to.iter().cloned().collect() },
     Facet {
         name: "codec",
         values: |_, streams| streams.iter().filter_map(|stream| stream.codec.clone()).collect(),

@@ -22,9 +22,8 @@ pub(crate) struct Wanted {
     /// Only entries with a lower number.
     before: Option<u64>,
     limit: Option<usize>,
-    /// Whether the whole chain is verified.
-    #[serde(default)]
-    verify: bool,
+    /// Whether the whole chain is verified: so unless it is false.
+    verify: Option<bool>,
 }
 
 /// `GET /audit`: the newest first. Reading it is noted in it.
@@ -42,7 +41,7 @@ pub(crate) async fn list(
         .read(move |_| {
             let reader = reading.audit.reader();
             let page = reader.read(&query).map_err(anyhow::Error::from)?;
-            let verified = match wanted.verify {
+            let verified = match wanted.verify.unwrap_or(true) {
                 true => Some(reader.verify(None, &[]).map_err(anyhow::Error::from)?),
                 false => None,
             };

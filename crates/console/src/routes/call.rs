@@ -229,11 +229,16 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
             let mut recorded = recorded(&mut spool, call, streams)?;
             let wav = tempfile::tempfile().map_err(anyhow::Error::from)?;
             let mut peaks = Vec::new();
-            recorded
+            let marks = recorded
                 .sound(&*seen.sources.decoders, &wav, &mut peaks)
                 .map_err(|error| Problem::conflict(format!("{error:#}")))?;
             let length = wav.metadata().map_err(anyhow::Error::from)?.len();
-            let sound = Arc::new(Sound { wav, length, peaks });
+            let sound = Arc::new(Sound {
+                wav,
+                length,
+                peaks,
+                marks: serde_json::to_value(marks).unwrap_or_default(),
+            });
             seen.sounds.add(id, Arc::clone(&sound));
             Ok(sound)
         })
@@ -325,7 +330,7 @@ pub(crate) async fn peaks(
     viewer.need(Right::Listen)?;
     let sound = sound(&app, &viewer, id).await?;
     let whole: Value = serde_json::from_slice(&sound.peaks).map_err(anyhow::Error::from)?;
-    Ok(Answer::of(drawn(&whole, wanted.points.unwrap_or(2_000).clamp(10, 20_000))))
+    Ok(Answer::of(drawn(&whole, &sound.marks, wanted.points.unwrap_or(2_000).clamp(10, 20_000))))
 }
 
 /// How many points are drawn.
@@ -335,7 +340,7 @@ pub(crate) struct Points {
 }
 
 /// The waveform in at most so many points: of several, the lowest and the highest.
-fn drawn(whole: &Value, points: usize) -> Value {
+fn drawn(whole: &Value, marks: &Value, points: usize) -> Value {
     let channels = whole["peaks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let directions = ["caller_to_callee", "callee_to_caller"];
     let tracks: Vec<Value> = channels
@@ -365,7 +370,7 @@ fn drawn(whole: &Value, points: usize) -> Value {
             })
         })
         .collect();
-    json!({ "tracks": tracks, "marks": [] })
+    json!({ "tracks": tracks, "marks": marks })
 }
 
 /// Most legs of a conversation that a page shows.
@@ -398,7 +403,7 @@ mod tests {
     #[test]
     fn a_waveform_keeps_its_lows_and_highs() {
         let whole = json!({ "start_us": 5, "duration": 1.0, "peaks": [[-0.1, 0.2, -0.5, 0.1, 0.0, 0.9]] });
-        let drawn = drawn(&whole, 2);
+        let drawn = drawn(&whole, &json!([]), 2);
         assert_eq!(drawn["tracks"][0]["peaks"], json!([[-0.5, 0.2], [0.0, 0.9]]));
     }
 }

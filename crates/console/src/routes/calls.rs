@@ -37,6 +37,7 @@ pub(crate) struct Wanted {
     facets: String,
     format: Option<String>,
     /// The viewer's zone, in which times without an offset are read.
+    #[serde(alias = "tz")]
     zone: Option<String>,
 }
 
@@ -201,6 +202,7 @@ pub(crate) struct Written {
     q: String,
     /// The column of the cursor, in characters from 1.
     at: Option<usize>,
+    #[serde(alias = "tz")]
     zone: Option<String>,
 }
 

@@ -77,7 +77,7 @@ pub(crate) async fn show(
 }
 
 /// Adds up the rollups of a time.
-fn table(app: &Shared, span: TimeSpan, mut table: Table) -> Result<Table, Problem> {
+pub(super) fn table(app: &Shared, span: TimeSpan, mut table: Table) -> Result<Table, Problem> {
     let Some(reader) = app.records()? else { return Ok(table) };
     let from = span.from_us.map_or(Nanos::ZERO, |from| minute_of(Nanos::from_micros(from)));
     let until = span.until_us.map_or(Nanos::MAX, Nanos::from_micros);

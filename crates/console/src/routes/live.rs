@@ -10,6 +10,7 @@ use axum::response::sse::{Event, KeepAlive};
 use futures_util::Stream as Events;
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Call, Stream};
+use ringtap_report::time;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -46,7 +47,7 @@ pub(crate) async fn events(
 fn now(status: &Result<Arc<Value>, String>, before: Option<&Value>) -> Value {
     let status = match status {
         Ok(status) => status,
-        Err(why) => return json!({ "lacking": why }),
+        Err(why) => return json!({ "now_us": time::now().micros(), "lacking": why }),
     };
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     let seconds = before.map(|before| (number(&status["now_us"]) - number(&before["now_us"])) / 1e6);

@@ -8,9 +8,11 @@ pub(crate) mod calls;
 pub(crate) mod kpis;
 mod ladder;
 pub(crate) mod live;
+mod lost_packets;
 mod packets;
 pub(crate) mod people;
 pub(crate) mod session;
+pub(crate) mod trunks;
 pub(crate) mod users;
 pub(crate) mod why;
 

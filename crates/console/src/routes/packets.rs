@@ -16,6 +16,8 @@ use ringtap_export::source::Source;
 use ringtap_model::{Call, LinkType, Nanos, Stream};
 use ringtap_spool::Reader as Spool;
 
+use super::lost_packets::{LostPackets, Mark};
+
 /// One call whose packets were found, ready to be written in any form.
 pub(crate) struct RecordedCall<'a> {
     spool: &'a mut Spool,
@@ -74,8 +76,8 @@ impl<'a> RecordedCall<'a> {
         Ok(())
     }
 
-    /// Writes its sound as WAV, the caller left and the callee right, and its waveform as JSON with `points`
-    /// spans.
+    /// Writes its sound as WAV, the caller left and the callee right, and its waveform as JSON; returns
+    /// where packets are missing.
     ///
     /// # Errors
     ///
@@ -85,7 +87,7 @@ impl<'a> RecordedCall<'a> {
         decoders: &dyn Decoders,
         wav: &File,
         peaks: &mut Vec<u8>,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Vec<Mark>> {
         if self.packets.is_mute() {
             bail!("only the headers of its media were recorded ([spool] keep = \"headers\")");
         }
@@ -108,7 +110,9 @@ impl<'a> RecordedCall<'a> {
                 Box::new(Peaks::new(peaks, shape, PEAK)),
             ],
         )?;
-        Ok(())
+        let mut lost = LostPackets::of(&self.selected);
+        self.source().run(&mut lost)?;
+        Ok(lost.marks(shape.start))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Users: what each address of record did.
 
-use axum::extract::{Query, State};
+use axum::extract::{Path, Query, State};
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Condition, Filter, Nanos, User};
 use ringtap_users::Users;
@@ -17,6 +17,7 @@ use crate::viewer::Viewer;
 #[derive(Deserialize)]
 pub(crate) struct Wanted {
     /// A number or user name; `*` stands for any characters.
+    #[serde(alias = "q")]
     number: Option<String>,
     from_us: Option<u64>,
     until_us: Option<u64>,
@@ -49,6 +50,33 @@ pub(crate) async fn list(
         })
         .await?;
     Ok(viewer.answer(&app, value))
+}
+
+/// `GET /users/AOR`: one of them.
+pub(crate) async fn show(
+    State(app): State<App>,
+    viewer: Viewer,
+    Path(aor): Path<String>,
+) -> Result<Answer, Problem> {
+    viewer.need(Right::Search)?;
+    viewer.need(Right::Numbers)?;
+    viewer.need_everything("users")?;
+    app.note(&viewer, Action::View, What::from("user ").number(&*aor)).await?;
+    let reading = app.clone();
+    let wanted = aor.clone();
+    let found = app
+        .work
+        .scan(move |stop| {
+            let name = wanted.split('@').next().unwrap_or_default().to_owned();
+            let wanted_users = Wanted { number: Some(name), from_us: None, until_us: None, limit: None };
+            let (users, _) = counted(&reading, &filter(&wanted_users)?, || stop.is_set())?;
+            Ok(users.into_iter().find(|user| user.aor == wanted))
+        })
+        .await?;
+    match found {
+        Some(user) => Ok(viewer.answer(&app, json!({ "user": user }))),
+        None => Err(Problem::not_found(format!("no record has the address of record `{aor}`"))),
+    }
 }
 
 fn filter(wanted: &Wanted) -> Result<Filter, Problem> {

@@ -22,6 +22,7 @@ pub(crate) struct Wanted {
     q: String,
     /// What the others satisfy; without it, the times of `q`.
     base: Option<String>,
+    #[serde(alias = "tz")]
     zone: Option<String>,
 }
 

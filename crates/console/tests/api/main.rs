@@ -168,7 +168,8 @@ fn people_are_added_change_their_password_first_and_are_in_the_audit_log() {
     let cookie = login.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     let refused = Client::new(server.address).with("cookie", &cookie).get("/api/v1/calls");
     assert_eq!((refused.status, &refused.json()["type"]), (403, &json!("/problems/password-first")));
-    let own = json!({ "name": "new", "password": "a first password of theirs", "new_password": "one of their own" });
+    let mut own = first.clone();
+    own["new_password"] = json!("one of their own");
     let changed = Client::new(server.address).post("/api/v1/session", &own);
     assert_eq!((changed.status, &changed.json()["must_change_password"]), (200, &json!(false)));
     let last = root.send("PATCH", "/api/v1/people/root", Some(&json!({ "role": "viewer" })));
@@ -185,8 +186,8 @@ fn people_are_added_change_their_password_first_and_are_in_the_audit_log() {
 fn a_token_has_what_it_was_given_and_no_more() {
     let server = Server::start();
     let ana = server.login("ana");
-    let wanted =
-        json!({ "name": "report", "rights": ["search", "listen"], "trunks": ["carrier-a"], "days": 7 });
+    let rights = ["search", "listen"];
+    let wanted = json!({ "name": "report", "rights": rights, "trunks": ["carrier-a"], "days": 7 });
     let made = ana.post("/api/v1/tokens", &wanted);
     assert_eq!(made.status, 201, "{}", made.text());
     let text = made.json()["token"].as_str().unwrap().to_owned();
@@ -198,4 +199,25 @@ fn a_token_has_what_it_was_given_and_no_more() {
     assert!(!ana.json("/api/v1/tokens").to_string().contains(&text));
     assert_eq!(ana.delete("/api/v1/tokens/report").status, 204);
     assert_eq!(program.get("/api/v1/calls").status, 401);
+}
+
+/// The page is part of the program where it was built before: its own paths all answer with it.
+#[test]
+fn the_page_is_served_where_it_was_built() {
+    let server = Server::start();
+    let nobody = Client::new(server.address);
+    let built = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist/index.html");
+    if !built.exists() {
+        assert_eq!(nobody.get("/").status, 404);
+        return ringtap_testing::skip("web/dist", "it was not built: make page");
+    }
+    for path in ["/", "/calls?q=0138", "/calls/0123/ladder"] {
+        let page = nobody.get(path);
+        assert_eq!((page.status, page.kind()), (200, "text/html; charset=utf-8"), "{path}");
+    }
+    let page = nobody.get("/").text();
+    let script = page.split('"').find(|part| part.ends_with(".js")).unwrap();
+    let script = nobody.get(&format!("/{}", script.trim_start_matches(['.', '/'])));
+    assert_eq!(script.kind(), "text/javascript; charset=utf-8");
+    assert!(script.header("cache-control").unwrap().contains("immutable"));
 }

@@ -1,0 +1,62 @@
+//! Trunks: how the last day went on each.
+
+use std::collections::BTreeMap;
+
+use axum::extract::{Query, State};
+use ringtap_access::Right;
+use ringtap_kpi::{Dimension, Table, View, figure};
+use ringtap_model::Nanos;
+use ringtap_report::time;
+use serde_json::{Value, json};
+
+use super::TimeSpan;
+use super::kpis::table;
+use crate::answer::Answer;
+use crate::problem::Problem;
+use crate::state::App;
+use crate::viewer::Viewer;
+
+/// `GET /trunks`: of the last day, or of the time that is given. A trunk's calls are those that came from it
+/// and those that were sent to it.
+pub(crate) async fn list(
+    State(app): State<App>,
+    viewer: Viewer,
+    Query(span): Query<TimeSpan>,
+) -> Result<Answer, Problem> {
+    viewer.need(Right::Search)?;
+    viewer.need_everything("trunks")?;
+    let day_ago = time::now() - DAY;
+    let span = TimeSpan { from_us: span.from_us.or(Some(day_ago.micros())), ..span };
+    let reading = app.clone();
+    let trunks = app
+        .work
+        .scan(move |_| {
+            let dimensions = vec![Dimension::TrunkIn, Dimension::TrunkOut];
+            let rows = table(&reading, span, Table::new(dimensions, None, false))?.rows();
+            let mut trunks: BTreeMap<String, ringtap_kpi::Cell> = BTreeMap::new();
+            for row in rows {
+                trunks.entry(row.key.shown().to_owned()).or_default().merge(&row.cell);
+            }
+            Ok(trunks)
+        })
+        .await?;
+    let value = |name: &str, cell: &ringtap_kpi::Cell| {
+        figure::figure(name).and_then(|figure| (figure.value)(&View { cell, concurrent: None }).0)
+    };
+    let trunks: Vec<Value> = trunks
+        .iter()
+        .map(|(name, cell)| {
+            json!({
+                "name": name,
+                "addresses": [],
+                "attempts": cell.attempts(),
+                "asr": value("asr", cell),
+                "ner": value("ner", cell),
+                "mos": value("mos_p50", cell),
+            })
+        })
+        .collect();
+    Ok(Answer::of(json!({ "trunks": trunks, "from_us": span.from_us, "until_us": span.until_us })))
+}
+
+const DAY: Nanos = Nanos::from_secs(86_400);
