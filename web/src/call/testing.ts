@@ -101,5 +101,5 @@ export function band(from: number, to: number, first: number, last: number, more
 }
 
 export function call(more: Partial<Call> = {}): Call {
-  return { id: 'c', call_id: 'a@192.0.2.1', dtmf: [], notes: [], ...more } as Call;
+  return { id: 'c', call_id: 'a@192.0.2.1', answer_us: null, end_us: null, dtmf: [], notes: [], ...more } as Call;
 }

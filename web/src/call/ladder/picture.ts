@@ -136,7 +136,7 @@ function messageShapes(
   shapes.push(line(middle, y + 18, cutLabel, colour, arrow.turn ? 'start' : 'middle', 12));
   row.below.forEach((detail, at) => {
     const most = Math.max(Math.floor((shape.width - shape.gutter - arrow.label.left) / LETTER), 8);
-    const x = left + arrow.label.left;
+    const x = left + arrow.label.left + 6;
     shapes.push({ ...line(x, y + 42 + at * 15, cut(detail, most), DIM, 'start', 10.5), mono: true } as Shape);
   });
 }

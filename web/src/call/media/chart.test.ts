@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { at, interval, stream } from '../testing';
 import {
-  boxes, formatZoom, linePath, parseZoom, pieceAt, roundTop, ticks, usAt, wavePath, wholeSpan, xOf,
+  boxes, formatZoom, jitterPath, parseZoom, pieceAt, roundTop, ticks, usAt, wavePath, wholeSpan, xOf,
 } from './chart';
 import { degradedSeconds, lossPct, missingPct, streamPieces, whyNoMos } from './pieces';
 
@@ -91,7 +91,7 @@ describe('lines and bars', () => {
 
   it('have a hole where nothing came', () => {
     const one = stream(0, 60, { intervals: [interval(0), interval(10), interval(40), interval(50)] });
-    expect(linePath(one, axis, 20, 10).match(/M/g)).toHaveLength(2);
+    expect(jitterPath(one, axis, 20, 10).match(/M/g)).toHaveLength(2);
   });
 
   it('have a scale that is round', () => {

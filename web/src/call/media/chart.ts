@@ -78,8 +78,8 @@ export function boxes(stream: Stream, axis: Axis): Box[] {
   return found;
 }
 
-/** A line over the middles of the pieces, with holes where nothing came. `top` is the value at the upper edge. */
-export function linePath(stream: Stream, axis: Axis, height: number, top: number): string {
+/** The mean jitter of each piece as steps, with holes where nothing came. `top` is the value at the upper edge. */
+export function jitterPath(stream: Stream, axis: Axis, height: number, top: number): string {
   let path = '';
   let pen = false;
   for (const piece of streamPieces(stream)) {
@@ -87,11 +87,8 @@ export function linePath(stream: Stream, axis: Axis, height: number, top: number
       pen = false;
       continue;
     }
-    const x = xOf(axis, (piece.from_us + piece.until_us) / 2);
-    const y = height - Math.min(piece.interval.jitter_ms / top, 1) * height;
-    path += `${pen ? 'L' : 'M'}${tenth(x)} ${tenth(y)}`;
-    // A single piece is a short line rather than nothing.
-    if (!pen) path += `h0.01`;
+    const y = tenth(height - Math.min(piece.interval.jitter_ms / top, 1) * height);
+    path += `${pen ? 'L' : 'M'}${tenth(xOf(axis, piece.from_us))} ${y}H${tenth(xOf(axis, piece.until_us))}`;
     pen = true;
   }
   return path;

@@ -53,12 +53,25 @@ function renegotiations(ladder: LadderAnswer | null, many: boolean): MediaEvent[
   return found;
 }
 
-/** Places for texts of events so that none lies on another: the row of each, -1 where there is no room for it. */
-export function rowsForTexts(places: { x: number; width: number }[], rows: number): number[] {
+export interface TextPlace {
+  /** Left edge of the text. */
+  left: number;
+  /** -1 where there is no room for it. */
+  row: number;
+}
+
+/** Width of a letter of these texts, and the space beside them. */
+const LETTER = 6.4;
+const SPACE = 6;
+
+/** Places for texts beside their moments, so that none lies on another or leaves the axis. */
+export function textPlaces(texts: { x: number; text: string }[], width: number, rows: number): TextPlace[] {
   const ends = new Array<number>(rows).fill(-Infinity);
-  return places.map(({ x, width }) => {
-    const row = ends.findIndex((end) => end + 6 <= x);
-    if (row >= 0) ends[row] = x + width;
-    return row;
+  return texts.map(({ x, text }) => {
+    const wide = Array.from(text).length * LETTER;
+    const left = x + 3 + wide > width ? x - 3 - wide : x + 3;
+    const row = ends.findIndex((end) => end + SPACE <= left);
+    if (row >= 0) ends[row] = left + wide;
+    return { left, row };
   });
 }

@@ -174,7 +174,7 @@ export const call = {
   'call.media.late': 'Too late',
   'call.media.late_about': 'Packets that an adaptive jitter buffer of at most 500 ms would have discarded',
   'call.media.jitter': 'Jitter',
-  'call.media.jitter_value': '{mean} ms, at most {max} ms',
+  'call.media.jitter_value': '{mean} ms, max {max} ms',
   'call.media.jitter_about': 'Interarrival jitter, RFC 3550 section 6.4.1: mean and maximum',
   'call.media.mos_about': 'MOS-LQ. {basis}. With a fixed buffer of 50 ms {fixed50}, of 200 ms {fixed200}',
   'call.media.degraded': 'Degraded',

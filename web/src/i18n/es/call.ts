@@ -174,7 +174,7 @@ export const call = {
   'call.media.late': 'Tarde',
   'call.media.late_about': 'Paquetes que descartaría un búfer adaptativo de 500 ms como máximo',
   'call.media.jitter': 'Jitter',
-  'call.media.jitter_value': '{mean} ms, máximo {max} ms',
+  'call.media.jitter_value': '{mean} ms, máx. {max} ms',
   'call.media.jitter_about': 'Jitter entre llegadas, RFC 3550 sección 6.4.1: media y máximo',
   'call.media.mos_about': 'MOS-LQ. {basis}. Con un búfer fijo de 50 ms {fixed50}, de 200 ms {fixed200}',
   'call.media.degraded': 'Degradado',
