@@ -53,6 +53,8 @@ pub struct Ranking {
     pub others: u64,
     /// Others that were left out since they were not answered, where only such calls can be marked.
     pub unanswered: u64,
+    /// Marked calls and others of which pairs were counted: a fair choice where there are very many.
+    pub pairs_of: (u64, u64),
     /// Values that could have stood out.
     pub values: u64,
     /// Names of the fields that were asked.
@@ -127,7 +129,8 @@ impl Ranking {
     pub(crate) fn new(sample: &Sample, values: u64, findings: Vec<Finding>) -> Self {
         let Count { marked, others } = sample.count();
         let fields = sample.fields.iter().map(|(field, _)| field.name).collect();
-        Self { marked, others, unanswered: sample.unanswered, values, fields, findings }
+        let pairs_of = (sample.marked.rows.len() as u64, sample.others.rows.len() as u64);
+        Self { marked, others, unanswered: sample.unanswered, pairs_of, values, fields, findings }
     }
 
     /// Whether anything is claimed.

@@ -40,6 +40,7 @@ use crate::commands::{
     status::Status,
     users::UserList,
     verify::Verify,
+    why::Why,
 };
 use crate::screen::Colour;
 
@@ -83,6 +84,7 @@ pub(crate) enum Command {
     Users(Box<UserList>),
     Kpis(Box<Kpis>),
     Console(ConsoleArgs),
+    Why(Box<Why>),
     Alarms(Box<Alarms>),
     Acknowledge(Acknowledge),
     Silence(SilenceArgs),
@@ -128,6 +130,7 @@ impl Command {
             | Self::Messages(_)
             | Self::Users(_)
             | Self::Kpis(_)
+            | Self::Why(_)
             | Self::Alarms(_)
             | Self::Live(_)
             | Self::Status(_)

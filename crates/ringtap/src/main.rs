@@ -94,6 +94,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Users(users) => users.run(screen),
         Command::Kpis(kpis) => kpis.run(screen),
         Command::Console(console) => console.run(screen),
+        Command::Why(why) => why.run(screen),
         Command::Alarms(alarms) => alarms.run(screen),
         Command::Acknowledge(acknowledge) => acknowledge.run(screen),
         Command::Silence(silence) => silence.run(screen),

@@ -37,3 +37,4 @@ pub(crate) mod silence;
 pub(crate) mod status;
 pub(crate) mod users;
 pub(crate) mod verify;
+pub(crate) mod why;

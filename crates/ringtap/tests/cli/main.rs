@@ -11,6 +11,7 @@
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
 //! | `kpis` | KPIs against a second implementation |
+//! | `why` | what distinguishes marked calls |
 //! | `live` | its loopback, and refusals |
 //! | `hostile_files` | files that cost more than their size, or change while they are read |
 //! | `codecs` | each codec from a capture to a WAV, against other decoders |
@@ -39,3 +40,4 @@ mod refused;
 mod run;
 mod sound;
 mod whole;
+mod why;
