@@ -178,6 +178,8 @@ impl Value {
             (Self::List(_, values), fact) => values.iter().any(|value| value.holds(fact)),
             (Self::Number(pattern), Fact::Text(text)) => NumberPattern::matches(pattern, text),
             (Self::Text(pattern), Fact::Text(text)) => pattern.matches(text),
+            // A user or a host with an `@` of its own is none that could be written.
+            (Self::Text(_), Fact::Address(user, host)) if user.contains('@') || host.contains('@') => false,
             (Self::Text(pattern), Fact::Address(user, host)) => match (*user, *host) {
                 ("", host) => pattern.matches(host) || pattern.matches(&format!("@{host}")),
                 (user, host) => pattern.matches(&format!("{user}@{host}")),

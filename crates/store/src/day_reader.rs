@@ -106,6 +106,21 @@ impl DayReader {
         }))
     }
 
+    /// Asks `is_over` now and then during each statement, and interrupts it where that returns true.
+    pub(crate) fn stop_when(&mut self, is_over: impl FnMut() -> bool + Send + 'static) -> Result<(), Error> {
+        let failed = |error| Error::database(&self.path, error);
+        self.connection.progress_handler(STEPS, Some(is_over)).map_err(failed)
+    }
+
+    /// How many rows a statement that selects one column gives, counted up to `most`.
+    pub(crate) fn count(&self, rows: &str, values: &[Sql], most: u64) -> Result<u64, Error> {
+        let failed = |error| Error::database(&self.path, error);
+        let sql = format!("SELECT count(*) FROM ({rows} LIMIT {most})");
+        let mut statement = self.connection.prepare_cached(&sql).map_err(failed)?;
+        let count: i64 = statement.query_row(params_from_iter(values), |row| row.get(0)).map_err(failed)?;
+        Ok(count as u64)
+    }
+
     /// The open file.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
@@ -232,10 +247,19 @@ fn select<R: StoredRecord>(condition: &str, backwards: bool) -> String {
     )
 }
 
+/// The statement that selects calls, for tests of its plan.
+#[cfg(test)]
+pub(crate) fn select_calls(condition: &str) -> String {
+    select::<Call>(condition, true)
+}
+
 fn id_of(bytes: Result<&[u8], rusqlite::types::FromSqlError>) -> Option<Id> {
     bytes.ok()?.try_into().ok().map(Id)
 }
 
+/// Steps of SQLite's machine after which it is asked whether a search is over: about a tenth of a
+/// millisecond.
+const STEPS: i32 = 2_000;
 /// The conversation of a call as later records have amended it.
 const CONVERSATION_NOW: &str = "coalesce((SELECT amended.conversation FROM conversations AS amended \
                                 WHERE amended.call = calls.id), calls.conversation)";
@@ -358,6 +382,24 @@ mod tests {
             .iter()
             .filter(|step| step.starts_with("SEARCH stream USING INDEX streams_call (<expr>=? AND <expr>=?"));
         assert_eq!(streams.count(), 2, "{codec:?}");
+    }
+
+    #[test]
+    fn a_statement_ends_when_its_search_is_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("2026-11-21.sqlite");
+        schema::create(&mut Connection::open(&path).unwrap(), &path).unwrap();
+        let mut file = DayReader::open(path, &OnMigration::default()).unwrap().unwrap();
+        let long = "SELECT 1 FROM (WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) \
+                    SELECT n FROM n LIMIT 10000000000)";
+        let mut asked = 0;
+        file.stop_when(move || {
+            asked += 1;
+            asked > 3
+        })
+        .unwrap();
+        assert!(matches!(file.count(long, &[], u64::MAX >> 1), Err(Error::Interrupted { .. })));
+        assert_eq!(file.count("SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3", &[], 2).unwrap(), 2);
     }
 
     #[test]

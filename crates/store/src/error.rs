@@ -138,6 +138,15 @@ pub enum Error {
         /// What the database says.
         source: Arc<rusqlite::Error>,
     },
+    /// Somebody stopped the search, or its time was over.
+    #[error(
+        "the search of {} was stopped before its end: search a shorter time, or allow it longer",
+        path.display()
+    )]
+    Interrupted {
+        /// The file.
+        path: PathBuf,
+    },
     /// The writer's thread is gone without having said why.
     #[error(
         "the writer for {} has stopped: records queued since its last flush are not \
@@ -187,6 +196,7 @@ impl Error {
                 Self::Permission { path }
             }
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy { path },
+            Some(ErrorCode::OperationInterrupted) => Self::Interrupted { path },
             _ => Self::Database { path, source: Arc::new(source) },
         }
     }
@@ -216,6 +226,7 @@ mod tests {
         assert!(matches!(gone, Error::NoDirectory { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_READONLY), Error::Permission { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_BUSY), Error::Busy { .. }));
+        assert!(matches!(sqlite(ffi::SQLITE_INTERRUPT), Error::Interrupted { .. }));
         assert!(matches!(sqlite(ffi::SQLITE_IOERR), Error::Database { .. }));
     }
 

@@ -57,6 +57,7 @@
 //! | `state` | [`Counts`], and what the threads of a writer share |
 //! | [`query`] | [`Query`] |
 //! | [`reader`] | [`Reader`], [`Found`] |
+//! | `search`, `search_sql`, `running` | [`Search`] of an expression by pages, and how it is stopped |
 #![forbid(unsafe_code)]
 
 pub mod annotate;
@@ -79,7 +80,10 @@ pub mod query;
 pub mod reader;
 mod record;
 pub mod rollups;
+mod running;
 mod schema;
+mod search;
+mod search_sql;
 pub mod settings;
 mod state;
 pub mod store_writer;
@@ -96,6 +100,8 @@ pub use migration::{Migration, OnMigration};
 pub use query::Query;
 pub use reader::{Found, Reader};
 pub use rollups::{FoldMinute, FoldedMinute, MakeRollup, RollupCounts};
+pub use running::RunningSearch;
+pub use search::{Coverage, Cursor, NotACursor, Page, Search, SearchEnd, SearchOrder};
 pub use settings::StoreSettings;
 pub use state::Counts;
 pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreWriter};

@@ -50,7 +50,7 @@ impl Query {
     /// A condition that all calls of a day satisfy that the filter selects, and its values. Every value is
     /// bound, none is spliced into the text.
     pub(crate) fn of_calls(&self, day: Day) -> (String, Vec<Value>) {
-        let mut sql = Sql { parts: self.parts(day), ..Sql::of(day) };
+        let mut sql = Sql { parts: parts(&self.filter.0, day), ..Sql::of(day) };
         self.filter.0.iter().for_each(|condition| sql.call(condition));
         sql.finish()
     }
@@ -97,19 +97,19 @@ impl Query {
         self.filter.0.iter().for_each(|condition| sql.time("raised_us", condition, day));
         sql.finish()
     }
+}
 
-    /// The parts of the day that the query is about.
-    fn parts(&self, day: Day) -> Vec<u8> {
-        let (mut first, mut last) = (0, PARTS_OF_DAY - 1);
-        for condition in &self.filter.0 {
-            match condition {
-                Condition::Since(since) if *since > day.start() => first = first.max(part_of_day(*since)),
-                Condition::Until(until) if *until < day.end() => last = last.min(part_of_day(*until)),
-                _ => {}
-            }
+/// The parts of a day that conditions are about.
+pub(crate) fn parts(conditions: &[Condition], day: Day) -> Vec<u8> {
+    let (mut first, mut last) = (0, PARTS_OF_DAY - 1);
+    for condition in conditions {
+        match condition {
+            Condition::Since(since) if *since > day.start() => first = first.max(part_of_day(*since)),
+            Condition::Until(until) if *until < day.end() => last = last.min(part_of_day(*until)),
+            _ => {}
         }
-        (first..=last).collect()
     }
+    (first..=last).collect()
 }
 
 /// A moment as the columns hold it: rounded up, as a filter compares it.
@@ -117,20 +117,23 @@ fn micros(time: Nanos) -> Value {
     Value::Integer(integer(time.0.div_ceil(1_000)))
 }
 
-struct Sql {
-    day: Day,
-    all: Vec<String>,
-    values: Vec<Value>,
-    parts: Vec<u8>,
+/// Conditions in SQL, with their values.
+pub(crate) struct Sql {
+    pub(crate) day: Day,
+    /// Those that must all hold.
+    pub(crate) all: Vec<String>,
+    pub(crate) values: Vec<Value>,
+    /// The parts of the day in which keys are looked up.
+    pub(crate) parts: Vec<u8>,
 }
 
 impl Sql {
-    fn of(day: Day) -> Self {
+    pub(crate) fn of(day: Day) -> Self {
         Self { day, all: Vec::new(), values: Vec::new(), parts: Vec::new() }
     }
 
     /// Since or until a time, by its second and the time itself. A time in another day says nothing.
-    fn time(&mut self, column: &str, condition: &Condition, day: Day) {
+    pub(crate) fn time(&mut self, column: &str, condition: &Condition, day: Day) {
         let second = schema::second_of_day(column);
         let seconds = |time: Nanos| Value::Integer(integer(time.micros() / 1_000_000 % 86_400));
         match *condition {
@@ -146,11 +149,11 @@ impl Sql {
         }
     }
 
-    fn finish(self) -> (String, Vec<Value>) {
+    pub(crate) fn finish(self) -> (String, Vec<Value>) {
         (if self.all.is_empty() { "1".into() } else { self.all.join(" AND ") }, self.values)
     }
 
-    fn call(&mut self, condition: &Condition) {
+    pub(crate) fn call(&mut self, condition: &Condition) {
         match condition {
             Condition::From(pattern) | Condition::To(pattern) | Condition::Number(pattern) => {
                 self.keys(&keys::of_number(pattern));
@@ -187,22 +190,25 @@ impl Sql {
             // No column has it: the records of the time are compared.
             Condition::Trunk(_) => {}
             Condition::Problems => self.all.push("notes <> 0".into()),
-            Condition::Conversation(id) => self.conversation(*id),
+            Condition::Conversation(id) => {
+                let condition = self.conversation(*id);
+                self.all.push(condition);
+            }
         }
     }
 
     /// Calls whose conversation is that one: by their own id, by their record, by what a later one changed.
-    fn conversation(&mut self, id: Id) {
+    pub(crate) fn conversation(&mut self, id: Id) -> String {
         let id = self.blob(&id.0);
         let parts: Vec<String> = (0..PARTS_OF_DAY).map(|part| part.to_string()).collect();
         let parts = format!("{} IN ({})", schema::part_of_day("leg.start_us"), parts.join(", "));
-        self.all.push(format!(
+        format!(
             "calls.number IN (SELECT number FROM calls AS leg WHERE {parts} AND leg.id = {id} \
              UNION ALL SELECT number FROM calls AS leg WHERE {parts} \
              AND substr(leg.conversation, 9) = substr({id}, 9) AND leg.conversation > x'' \
              UNION ALL SELECT leg.number FROM conversations JOIN calls AS leg \
              ON {parts} AND leg.id = conversations.call WHERE conversations.conversation = {id})"
-        ));
+        )
     }
 
     /// A condition on a row of `streams`, also one that has the name `stream`.
@@ -234,10 +240,17 @@ impl Sql {
 
     /// Calls that have one of these keys.
     fn keys(&mut self, probes: &Probes) {
+        if let Some(rows) = self.key_rows(probes) {
+            self.all.push(format!("calls.number IN ({rows})"));
+        }
+    }
+
+    /// The statement that gives the rows of calls that have one of these keys; none where that is every call.
+    pub(crate) fn key_rows(&mut self, probes: &Probes) -> Option<String> {
         let parts: Vec<String> = self.parts.iter().map(u8::to_string).collect();
         let select = format!("SELECT call FROM keys WHERE part IN ({}) AND key", parts.join(", "));
         let rows = match probes {
-            Probes::None => return,
+            Probes::None => return None,
             Probes::Ranges(ranges) => {
                 let mut range = |(low, high): &(Vec<u8>, Vec<u8>)| {
                     let (low, high) = (self.blob(low), self.blob(high));
@@ -253,7 +266,7 @@ impl Sql {
                 format!("{select} BETWEEN {low} AND {high} AND ({has} OR length(key) > {})", keys::LONGEST)
             }
         };
-        self.all.push(format!("calls.number IN ({rows})"));
+        Some(rows)
     }
 
     fn stream_call_id(&mut self, head: &str, is_exact: bool) {
@@ -272,25 +285,25 @@ impl Sql {
         self.all.push(format!("{left} {place}"));
     }
 
-    fn bind(&mut self, value: Value) -> String {
+    pub(crate) fn bind(&mut self, value: Value) -> String {
         self.values.push(value);
         format!("?{}", self.values.len())
     }
 
-    fn text(&mut self, text: &str) -> String {
+    pub(crate) fn text(&mut self, text: &str) -> String {
         self.bind(Value::Text(text.into()))
     }
 
-    fn blob(&mut self, bytes: &[u8]) -> String {
+    pub(crate) fn blob(&mut self, bytes: &[u8]) -> String {
         self.bind(Value::Blob(bytes.into()))
     }
 
-    fn list<'a>(&mut self, texts: impl Iterator<Item = &'a str>) -> String {
+    pub(crate) fn list<'a>(&mut self, texts: impl Iterator<Item = &'a str>) -> String {
         texts.map(|text| self.text(text)).collect::<Vec<_>>().join(", ")
     }
 
     /// A note of one of the codes, or one without a bit of its own.
-    fn notes(&mut self, column: &str, codes: &[NoteCode]) -> String {
+    pub(crate) fn notes(&mut self, column: &str, codes: &[NoteCode]) -> String {
         let codes = self.list(codes.iter().map(|code| code.name()));
         format!(
             "{column} & (SELECT coalesce(sum(1 << bit), 0) | (1 << {OTHER_NOTES}) \
@@ -308,21 +321,31 @@ impl Sql {
 
     /// `src` or `dst` in one of the networks.
     fn hosts(&mut self, table: &str, networks: &[Network]) -> String {
+        self.endpoints(table, networks.iter().map(|network| (*network, None)))
+    }
+
+    /// The same, with a port or any.
+    pub(crate) fn endpoints(
+        &mut self,
+        table: &str,
+        hosts: impl Iterator<Item = (Network, Option<u16>)>,
+    ) -> String {
         let mut any = Vec::new();
-        for network in networks {
+        for (network, port) in hosts {
             let (first, last) = network.ends();
             let end = |ip, port| {
                 let address = Address::of(ringtap_model::Endpoint::new(ip, port));
                 address.bytes().to_vec()
             };
-            let (low, high) = (self.blob(&end(first, 0)), self.blob(&end(last, u16::MAX)));
+            let low = self.blob(&end(first, port.unwrap_or(0)));
+            let high = self.blob(&end(last, port.unwrap_or(u16::MAX)));
             any.extend(["src", "dst"].map(|column| format!("{table}{column} BETWEEN {low} AND {high}")));
         }
         format!("({})", any.join(" OR "))
     }
 
     /// The codec is one of those.
-    fn codecs(&mut self, names: &[CodecName]) -> String {
+    pub(crate) fn codecs(&mut self, names: &[CodecName]) -> String {
         let plain = PUNCTUATION
             .iter()
             .fold("lower(text)".to_owned(), |column, mark| format!("replace({column}, '{mark}', '')"));
@@ -334,14 +357,23 @@ impl Sql {
 
 /// Calls with a stream like that, and those of which streams lie elsewhere: in the file of another day, or
 /// far behind the beginning of the call.
-fn with_stream(condition: &str) -> String {
+pub(crate) fn with_stream(condition: &str) -> String {
+    let (here, of_call) = (with_stream_here(condition), of_call());
+    format!("({here} OR calls.streams > (SELECT count(*) {of_call}))")
+}
+
+/// Calls with a stream like that in the file, soon after the beginning of the call.
+pub(crate) fn with_stream_here(condition: &str) -> String {
+    format!("EXISTS (SELECT 1 {} AND {condition})", of_call())
+}
+
+fn of_call() -> String {
     let part = schema::part_of_day("calls.start_us");
-    let of_call = format!(
+    format!(
         "FROM streams AS stream WHERE {} IN ({part}, {part} + 1) \
          AND substr(stream.call, 9) = substr(calls.id, 9) AND stream.call = calls.id",
         schema::part_of_day("stream.first_us"),
-    );
-    format!("(EXISTS (SELECT 1 {of_call} AND {condition}) OR calls.streams > (SELECT count(*) {of_call}))")
+    )
 }
 
 #[cfg(test)]

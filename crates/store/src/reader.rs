@@ -263,7 +263,7 @@ impl Reader {
     }
 
     /// The days, at least one: a directory that was emptied meanwhile is no empty answer.
-    fn searchable(&self) -> Result<Vec<Day>, Error> {
+    pub(crate) fn searchable(&self) -> Result<Vec<Day>, Error> {
         let days = self.days()?;
         if days.is_empty() { Err(Error::NoDays { path: self.dir.clone() }) } else { Ok(days) }
     }
@@ -333,4 +333,4 @@ fn days(dir: &Path) -> Result<Vec<Day>, Error> {
 }
 
 /// Threads that search at most. They wait for the disk most of the time.
-const THREADS: usize = 8;
+pub(crate) const THREADS: usize = 8;

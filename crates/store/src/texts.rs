@@ -70,6 +70,14 @@ pub(crate) fn condition(column: &str, condition: &str) -> String {
     )
 }
 
+/// A condition on a column that holds numbers of texts: those that are known whole and satisfy `condition`.
+pub(crate) fn certain(column: &str, condition: &str) -> String {
+    format!(
+        "{column} IN (SELECT number FROM texts WHERE ({condition}) AND number <> {OTHER} \
+         AND octet_length(text) <= {LONGEST})"
+    )
+}
+
 /// The longest text that is stored whole, in bytes. A cut one is longer.
 const LONGEST: usize = 96;
 /// At the end of a text that was cut, which makes it longer than any that is stored whole.

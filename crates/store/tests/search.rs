@@ -1,0 +1,319 @@
+//! A search finds in the database what it selects among the calls that were written to it: page by page,
+//! while others are stored, and also after it was stopped.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+#[expect(dead_code, reason = "shared with the other tests")]
+mod common;
+mod generated;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Instant;
+
+use common::{NOON, id};
+use generated::{call_with_streams, numbered, stored};
+use proptest::prelude::*;
+use proptest::sample::select;
+use ringtap_model::{Call, Condition, Filter, Id, Nanos, Stream};
+use ringtap_search::{Context, Expression, parse};
+use ringtap_store::{ImportWriter, Page, Reader, RunningSearch, Search, SearchEnd, SearchOrder};
+use ringtap_testing::samples;
+
+/// Conditions on all that has a column, a key, or neither.
+const CONDITIONS: [&str; 62] = [
+    "0138",
+    "+44*",
+    "44",
+    "from:alice",
+    "to:[*0138,alice]",
+    "diverted:*72*",
+    "diverted:\"*72\"",
+    "alice@example.net",
+    "uri:*@example.org",
+    "callid:call-1*",
+    "callid:call-3@example.org",
+    "callid:*",
+    "ip:10.0.0.7",
+    "10.0.0.0/9",
+    "ip:10.0.0.7:5060",
+    "ip:10.0.0.7:1",
+    "2001:db8::1",
+    "ua:yealink",
+    "ua:Gate*",
+    "ua:*",
+    "trunk:c*",
+    "gateway",
+    "state:[completed,failed]",
+    "timeout",
+    "code:486",
+    "code>=400",
+    "code:*",
+    "cause:16",
+    "cause>16",
+    "cause:*",
+    "reason:ok",
+    "hangup:caller",
+    "hangup:*",
+    "retrans:0",
+    "retrans>=1",
+    "mos<3",
+    "mos:3",
+    "mos>=4.2",
+    "mos:*",
+    "mosworst<=2.5",
+    "pdd>1.4s",
+    "pdd:1500ms",
+    "ring:2.5s",
+    "dur:30s..60s",
+    "dur<10s",
+    "dur:*",
+    "drops>1",
+    "drops:1",
+    "attest:A",
+    "recorded:[full,none]",
+    "note:one_way",
+    "note:*",
+    "problem:yes",
+    "problem:no",
+    "began:2026-11-22",
+    "began>\"2026-11-21 18:00\"",
+    "at:\"2026-11-22 12:00\"",
+    "at:2026-11-23",
+    "ended:2026-11-22",
+    "ended<\"2026-11-22 18:00\"",
+    "conversation:*",
+    "id:01010101010101010000000000000003",
+];
+
+/// Conditions on a stream.
+const STREAMS: [&str; 13] = [
+    "codec:G711",
+    "codec:AMR*",
+    "codec:*",
+    "loss>2",
+    "loss:0..5",
+    "ptime:20",
+    "jitter>1ms",
+    "mos<3",
+    "mos:*",
+    "dur>50s",
+    "ip:10.0.0.0/9",
+    "note:fax",
+    "note:*",
+];
+
+/// A search that combines them.
+fn text() -> impl Strategy<Value = String> {
+    let within =
+        (select(STREAMS.to_vec()), select(STREAMS.to_vec()), select(vec![" ", " -", " or ", " or -"]));
+    let leaf = prop_oneof![
+        6 => select(CONDITIONS.to_vec()).prop_map(str::to_owned),
+        2 => select(STREAMS.to_vec()).prop_map(str::to_owned),
+        2 => within.prop_map(|(a, b, with)| format!("stream({a}{with}{b})")),
+    ];
+    leaf.prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            inner.clone().prop_map(|inner| format!("-{inner}")),
+            (inner.clone(), inner.clone()).prop_map(|(a, b)| format!("({a} {b})")),
+            (inner.clone(), inner).prop_map(|(a, b)| format!("({a} or {b})")),
+        ]
+    })
+}
+
+fn expression(text: &str) -> Expression {
+    let now = NOON + Nanos::from_secs(3 * 86_400);
+    parse(text, &Context::utc(now)).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+fn running() -> Arc<RunningSearch> {
+    Arc::new(RunningSearch::new())
+}
+
+fn ids(calls: &[Call]) -> Vec<Id> {
+    calls.iter().map(|call| call.id).collect()
+}
+
+/// All pages of a search, each of which goes on where the one before ended.
+fn pages(reader: &Reader, search: &Search) -> Vec<Page> {
+    let mut search = search.clone();
+    let mut pages = Vec::new();
+    loop {
+        let page = reader.page(&search, &running()).unwrap();
+        assert_eq!(page.next.is_none(), page.coverage.end == SearchEnd::Complete);
+        search.after = page.next;
+        pages.push(page);
+        if search.after.is_none() {
+            return pages;
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_search_finds_what_it_selects(
+        calls in prop::collection::vec(call_with_streams(), 1..16),
+        texts in prop::collection::vec(text(), 1..24),
+        limit in 1_usize..6,
+        is_newest_first in any::<bool>(),
+        until in 0_u64..3_000,
+    ) {
+        let mut calls = numbered(calls);
+        let dir = stored(&calls, &[]);
+        let reader = Reader::open(dir.path()).unwrap();
+        calls.sort_by_key(|(call, _)| (call.start(), call.id));
+        if is_newest_first {
+            calls.reverse();
+        }
+        let order = if is_newest_first { SearchOrder::NewestFirst } else { SearchOrder::OldestFirst };
+        let filter = Filter(vec![Condition::Until(NOON + Nanos::from_secs(60 * until))]);
+        for text in texts {
+            let expression = expression(&text);
+            for filter in [Filter::default(), filter.clone()] {
+                let selects = |(call, streams): &&(Call, Vec<Stream>)| {
+                    expression.matches(call, streams) && filter.selects_call(call, streams)
+                };
+                let expected: Vec<(Call, Vec<Stream>)> = calls.iter().filter(selects).cloned().collect();
+                let search = Search {
+                    expression: expression.clone(),
+                    filter,
+                    order,
+                    limit,
+                    after: None,
+                };
+                let pages = pages(&reader, &search);
+                prop_assert!(pages.iter().all(|page| page.calls.len() <= limit));
+                let found: Vec<Call> = pages.into_iter().flat_map(|page| page.calls).collect();
+                let records: Vec<Call> = expected.iter().map(|(call, _)| call.clone()).collect();
+                prop_assert_eq!(&found, &records, "{}", &text);
+
+                let mut passed = Vec::new();
+                let coverage = reader
+                    .each_call(&search, true, &running(), |call, mut streams| {
+                        streams.sort_by_key(|stream| stream.id);
+                        passed.push((call, streams));
+                        ControlFlow::Continue(())
+                    })
+                    .unwrap();
+                prop_assert_eq!(&passed, &expected, "{}", &text);
+                prop_assert_eq!(coverage.end, SearchEnd::Complete);
+                prop_assert_eq!(coverage.days, coverage.days_searched);
+            }
+        }
+    }
+}
+
+/// Calls of this number of minutes after noon, each with an id of its own.
+fn calls(minutes: impl IntoIterator<Item = u64>, kind: u8) -> Vec<(Call, Vec<Stream>)> {
+    let call = |(number, minute): (u64, u64)| {
+        let invite = Some(NOON + Nanos::from_secs(60 * minute));
+        let call = Call { id: id(kind, number), invite, streams: vec![], ..samples::call() };
+        (call, Vec::new())
+    };
+    (0..).zip(minutes).map(call).collect()
+}
+
+fn store(dir: &std::path::Path, calls: &[(Call, Vec<Stream>)]) {
+    let mut writer = ImportWriter::open(dir).unwrap();
+    calls.iter().for_each(|(call, streams)| writer.call(call, streams).unwrap());
+    writer.close().unwrap();
+}
+
+#[test]
+fn pages_stay_right_while_calls_are_stored() {
+    for order in [SearchOrder::NewestFirst, SearchOrder::OldestFirst] {
+        // Over three days, several at each moment.
+        let before = calls((0..120).map(|number| number / 4 * 90), 1);
+        let dir = stored(&before, &[]);
+        let reader = Reader::open(dir.path()).unwrap();
+        let mut search = Search { order, limit: 7, ..Search::new(expression("state:completed")) };
+        let mut found = Vec::new();
+        for round in 2.. {
+            let page = reader.page(&search, &running()).unwrap();
+            found.extend(ids(&page.calls));
+            search.after = page.next;
+            if page.next.is_none() {
+                break;
+            }
+            // At moments that have calls, between them, before and behind.
+            store(dir.path(), &calls([0, 45, 90, 900, 2_000, 2_610, 9_000], round));
+        }
+        let mut sorted = found.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), found.len(), "nothing comes twice");
+        let missing: Vec<Id> =
+            before.iter().map(|(call, _)| call.id).filter(|id| !found.contains(id)).collect();
+        assert_eq!(missing, [], "{order:?}");
+    }
+}
+
+#[test]
+fn a_search_that_is_stopped_goes_on() {
+    let all = calls((0..600).map(|number| number * 7), 1);
+    let dir = stored(&all, &[]);
+    let reader = Reader::open(dir.path()).unwrap();
+    let search = Search::new(expression("state:completed"));
+
+    let stopped = running();
+    stopped.stop();
+    let page = reader.page(&search, &stopped).unwrap();
+    assert_eq!((page.calls.len(), page.coverage.end), (0, SearchEnd::Stopped));
+    let again = Search { after: Some(page.next.unwrap().to_string().parse().unwrap()), ..search.clone() };
+    assert_eq!(reader.page(&again, &running()).unwrap().calls.len(), all.len());
+    let late = Arc::new(RunningSearch::until(Instant::now()));
+    assert_eq!(reader.page(&search, &late).unwrap().coverage.end, SearchEnd::Stopped);
+
+    // Stopped while it runs: what was passed on, and what the next search gives, is all.
+    let stopped = running();
+    let mut found = Vec::new();
+    let coverage = reader
+        .each_call(&search, false, &stopped, |call, _| {
+            found.push(call.id);
+            if found.len() == 100 {
+                stopped.stop();
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert_eq!(coverage.end, SearchEnd::Stopped);
+    assert!(found.len() < all.len() && coverage.days_searched < coverage.days, "{coverage:?}");
+    assert!(coverage.looked_at >= found.len() as u64 && stopped.days() == coverage.days);
+    let after = all.iter().map(|(call, _)| call).find(|call| Some(&call.id) == found.last());
+    let search = Search { after: after.map(ringtap_store::Cursor::of), ..search };
+    found.extend(ids(&reader.page(&search, &running()).unwrap().calls));
+    let mut expected: Vec<Id> = all.iter().map(|(call, _)| call.id).collect();
+    expected.reverse();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn whoever_has_enough_ends_the_search() {
+    let dir = stored(&calls((0..2_000).map(|number| number * 3), 1), &[]);
+    let reader = Reader::open(dir.path()).unwrap();
+    let running = running();
+    let mut passed = 0;
+    let coverage = reader
+        .each_call(&Search::new(Expression::default()), false, &running, |_, _| {
+            passed += 1;
+            if passed == 5 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+        .unwrap();
+    assert_eq!((passed, coverage.end), (5, SearchEnd::Enough));
+    assert!(!running.is_over(), "it is not stopped for others");
+    let page = reader.page(&Search { limit: 0, ..Search::new(Expression::default()) }, &running).unwrap();
+    assert_eq!((page.calls.len(), page.next.is_some(), page.coverage.end), (0, true, SearchEnd::Enough));
+}
+
+#[test]
+fn only_days_of_the_time_are_searched() {
+    let dir = stored(&calls((0..6).map(|number| number * 1_440), 1), &[]);
+    let reader = Reader::open(dir.path()).unwrap();
+    let page = |text: &str| reader.page(&Search::new(expression(text)), &running()).unwrap();
+    assert_eq!(page("began:2026-11-22").coverage.days, 1);
+    assert_eq!(page("at:\"2026-11-23 12:00\"").coverage.days, 2, "calls of the day before may be up");
+    assert_eq!(page("began:2026-11-22 began:2026-11-24").coverage.days, 0);
+    assert_eq!(page("began:2026-11-22 or began:2026-11-24").coverage.days, 3);
+    assert_eq!(page("").coverage.days, 6);
+}
