@@ -5,6 +5,8 @@ import { FIELDS, parse, SearchError } from './search.js';
 const { calls, streams, registrations } = records();
 const WITHOUT = (process.env.MOCK_WITHOUT ?? '').split(',').filter(Boolean);
 const RIGHTS = ['search', 'signalling', 'numbers', 'listen', 'export', 'hold', 'rules', 'administer', 'audit'];
+/** Rights that parts of the API need beside `search`. */
+const NEEDED = { '/audit': 'audit', '/people': 'administer', '/calls/export': 'export', '/why': 'numbers' };
 let session = process.env.MOCK_USER ? sessionOf(process.env.MOCK_USER) : null;
 
 export async function answer(request, response, url, body) {
@@ -24,6 +26,8 @@ export async function answer(request, response, url, body) {
   try {
     const one = /^GET \/calls\/([0-9a-f]{32})$/.exec(route);
     if (one) return oneCall(one[1], send);
+    const right = Object.entries(NEEDED).find(([part]) => path.startsWith(part))?.[1];
+    if (right && !session.rights.includes(right)) return send({ ...problem(403, 'There is no right to it'), right }, 403);
     const handler = HANDLERS[route] ?? dynamic(route);
     if (!handler) return send(problem(404, 'Not found'), 404);
     return await handler({ query, send, response, body, cut, request, path });

@@ -64,7 +64,7 @@ export function t(key: Key, values: Values = {}): string {
 
 /** The same for a key made of parts that come from elsewhere: `fallback` where the catalogue has no such key. */
 export function tOr(key: string, fallback: string, values: Values = {}): string {
-  return key in catalogue ? fill(catalogue[key as Key], values) : fallback;
+  return Object.hasOwn(catalogue, key) ? fill(catalogue[key as Key], values) : fallback;
 }
 
 function fill(text: Text, values: Values): string {

@@ -52,7 +52,7 @@ export const USUAL: ColumnName[] = [
 
 /** The columns that an address names, in its order; the usual ones where it names none. */
 export function columnsOf(text: string | null): Column[] {
-  const named = (text ?? '').split(',').filter((name): name is ColumnName => name in COLUMNS);
+  const named = (text ?? '').split(',').filter((name): name is ColumnName => Object.hasOwn(COLUMNS, name));
   const names = named.length > 0 ? [...new Set(named)] : USUAL;
   return names.map((name) => ({ name, ...COLUMNS[name] }));
 }

@@ -21,24 +21,28 @@ export class CallList {
 
   async load(): Promise<void> {
     this.more.end();
-    await this.first.load((signal) => ask(this.search, null, signal));
-    const answer = this.first.value;
-    if (!answer) return;
-    this.calls = [];
-    this.take(answer);
+    await this.first.load((signal) => this.page(null, signal));
   }
 
   /** The next page, where there is one and it is not on its way. */
   async loadMore(): Promise<void> {
     const cursor = this.next;
     if (cursor === null || this.more.waiting !== 'no' || this.more.problem) return;
-    await this.more.load((signal) => ask(this.search, cursor, signal));
-    if (this.more.value && this.next === cursor) this.take(this.more.value);
+    await this.more.load((signal) => this.page(cursor, signal));
   }
 
   end(): void {
     this.first.end();
     this.more.end();
+  }
+
+  /** Takes the page before anybody learns that it came: who then asks for the next one gets the next one. */
+  private async page(cursor: string | null, signal: AbortSignal): Promise<CallPageAnswer> {
+    const answer = await ask(this.search, cursor, signal);
+    signal.throwIfAborted();
+    if (cursor === null) this.calls = [];
+    this.take(answer);
+    return answer;
   }
 
   private take(answer: CallPageAnswer): void {
