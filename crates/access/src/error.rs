@@ -11,7 +11,7 @@ use ringtap_model::Nanos;
 #[non_exhaustive]
 pub enum Error {
     /// The operating system refuses an operation.
-    #[error("`{path}` cannot be {action}: {source}; {remedy}", path = path.display())]
+    #[error("`{path}` cannot be {action}: {cause}; {remedy}", path = path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -20,7 +20,7 @@ pub enum Error {
         /// What to do next.
         remedy: &'static str,
         /// The error of the operating system.
-        source: Arc<io::Error>,
+        cause: Arc<io::Error>,
     },
     /// The database of people cannot be used.
     #[error("the people in `{path}` cannot be {action}: {problem}", path = path.display())]
@@ -127,15 +127,15 @@ pub enum Error {
 }
 
 impl Error {
-    pub(crate) fn io(path: &Path, action: &'static str, source: io::Error) -> Self {
-        let remedy = match source.kind() {
+    pub(crate) fn io(path: &Path, action: &'static str, cause: io::Error) -> Self {
+        let remedy = match cause.kind() {
             io::ErrorKind::NotFound => "check the path, or run `ringtap console setup`",
             io::ErrorKind::PermissionDenied => "run this as root, or as the user of the service",
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space on that disk",
             io::ErrorKind::ReadOnlyFilesystem => "mount the file system for writing",
             _ => "check the disk",
         };
-        Self::Io { path: path.to_owned(), action, remedy, source: Arc::new(source) }
+        Self::Io { path: path.to_owned(), action, remedy, cause: Arc::new(cause) }
     }
 }
 

@@ -125,6 +125,28 @@ fn every_role_and_right_has_one_name() {
     assert!("all".parse::<Right>().unwrap_err().contains("signalling"));
 }
 
+/// `RINGTAP_BLESS=1` writes the table anew.
+#[test]
+fn the_manual_says_what_each_role_may_do() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual/people.md");
+    let page = std::fs::read_to_string(path).unwrap();
+    let start = page.find("| right | permits |").expect("the table is there");
+    let end = start + page[start..].find("\n\n").expect("the table ends") + 1;
+    let mut table = "| right | permits |".to_owned();
+    table.extend(Role::ALL.map(|role| format!(" {role} |")));
+    table += &format!("\n|{}\n", "---|".repeat(2 + Role::ALL.len()));
+    for right in Right::ALL {
+        table += &format!("| `{right}` | {} |", right.meaning());
+        table.extend(Role::ALL.map(|role| if role.rights().has(right) { " yes |" } else { " - |" }));
+        table.push('\n');
+    }
+    if std::env::var_os("RINGTAP_BLESS").is_some() {
+        std::fs::write(path, [&page[..start], &table, &page[end..]].concat()).unwrap();
+    } else {
+        assert_eq!(&page[start..end], table, "write it again with RINGTAP_BLESS=1");
+    }
+}
+
 #[test]
 fn a_text_that_is_no_pattern_is_named() {
     let error = Scope::parse(&[String::new()], &[]).unwrap_err().to_string();

@@ -9,6 +9,7 @@ use crate::commands::{
     alarms::Alarms,
     analyze::Analyze,
     anonymise::Anonymise,
+    audit::Audit,
     bench::Bench,
     call::CallArgs,
     calls::Calls,
@@ -107,6 +108,7 @@ pub(crate) enum Command {
     Rules(Rules),
     Clock(Clock),
     Live(Live),
+    Audit(Box<Audit>),
     Doctor(Doctor),
     Bench(Bench),
     Man(ManArgs),
@@ -132,6 +134,8 @@ impl Command {
             | Self::Kpis(_)
             | Self::Why(_)
             | Self::Alarms(_)
+            | Self::Console(_)
+            | Self::Audit(_)
             | Self::Live(_)
             | Self::Status(_)
             | Self::Hold(_)
@@ -172,6 +176,7 @@ Examples:
   ringtap verify /var/lib/ringtap/spool --key /etc/ringtap/sign.pub
   ringtap mos --codec G729 --loss 2 --delay-ms 150
   ringtap live -i ens1f0
+  ringtap console setup
   ringtap doctor -i ens1f0 --store /var/lib/ringtap/records
 
 Exit status: 0 done, 1 failed, 2 wrong usage, 3 done but the input was damaged, 130 interrupted.";
@@ -209,9 +214,10 @@ mod tests {
     fn every_command_has_a_page_with_its_options_and_examples() {
         let program = visible();
         let pages = pages(&program).unwrap();
-        assert_eq!(pages.len(), 1 + program.get_subcommands().count());
-        for command in program.get_subcommands() {
-            let name = format!("ringtap-{}.1", command.get_name());
+        let commands = below(&program, "ringtap");
+        assert_eq!(pages.len(), 1 + commands.len());
+        for (name, command) in commands {
+            let name = format!("{name}.1");
             let (_, page) = pages.iter().find(|(page, _)| *page == name).expect(&name);
             let page = String::from_utf8(page.clone()).unwrap();
             assert!(page.contains(&command.get_about().unwrap().to_string().replace('-', "\\-")), "{name}");
@@ -237,7 +243,8 @@ mod tests {
     fn every_example_is_a_command_that_is_understood() {
         let mut tried = 0;
         let program = visible();
-        for command in std::iter::once(&program).chain(program.get_subcommands()) {
+        let all = below(&program, "ringtap").into_iter().map(|(_, command)| command);
+        for command in std::iter::once(&program).chain(all) {
             let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
             for line in help.replace("\\\n", " ").lines().filter(|line| line.starts_with("  ")) {
                 // A last word `ringtap` is a name, as in `systemctl reload ringtap`.
@@ -253,6 +260,15 @@ mod tests {
             }
         }
         assert!(tried > 60, "{tried} examples");
+    }
+
+    /// The commands of a command, with theirs, by the names of their pages.
+    fn below<'a>(command: &'a clap::Command, name: &str) -> Vec<(String, &'a clap::Command)> {
+        let named =
+            command.get_subcommands().map(|command| (format!("{name}-{}", command.get_name()), command));
+        named
+            .flat_map(|(name, command)| [vec![(name.clone(), command)], below(command, &name)].concat())
+            .collect()
     }
 
     /// The commands of a line of shell, in words: as far as the examples need it.

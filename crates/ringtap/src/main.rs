@@ -8,6 +8,7 @@
 //! | `files`, `sound` | the files of a call: packets, pages, sound |
 //! | `embed` | the sound of calls, to embed into a page |
 //! | `anonymous` | the options of anonymisation |
+//! | `people_args`, `person` | the directory of the console; who runs a command |
 //! | `kpi_args` | the configuration that names trunks |
 //! | `spool_args` | the spool whose packets a command reads |
 //! | `distant` | the bucket with older segments of a spool |
@@ -40,6 +41,8 @@ mod limit;
 mod order;
 mod page;
 mod pager;
+mod people_args;
+mod person;
 mod screen;
 mod send;
 mod sound;
@@ -117,6 +120,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Hold(hold) => hold.run(screen),
         Command::Holds(holds) => holds.run(screen),
         Command::Release(release) => release.run(screen),
+        Command::Audit(audit) => audit.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
         Command::Man(man) => man.run(&cli::visible(), screen),

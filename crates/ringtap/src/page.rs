@@ -26,6 +26,16 @@ pub(crate) enum Format {
     Csv,
 }
 
+/// How lines are printed that have no CSV.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LineFormat {
+    /// For people
+    #[default]
+    Table,
+    /// One JSON object a line
+    Jsonl,
+}
+
 /// The kind of records in a CSV, which has one header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CsvRecords {

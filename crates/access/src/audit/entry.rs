@@ -124,6 +124,38 @@ pub struct Entry {
     pub hash: String,
 }
 
+/// As on the disk, but for the signature: `what` is one text, with numbers as far as they are shown.
+impl Serialize for Entry {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Fields<'a> {
+            number: u64,
+            time_us: Nanos,
+            who: &'a str,
+            role: Option<Role>,
+            from: &'a str,
+            action: Action,
+            what: String,
+            reason: Option<&'a str>,
+            previous: &'a str,
+            hash: &'a str,
+        }
+        let fields = Fields {
+            number: self.number,
+            time_us: self.time,
+            who: &self.actor.who,
+            role: self.actor.role,
+            from: &self.actor.from,
+            action: self.action,
+            what: self.what.to_string(),
+            reason: self.reason.as_deref(),
+            previous: &self.previous,
+            hash: &self.hash,
+        };
+        fields.serialize(serializer)
+    }
+}
+
 /// An entry was the newest of its log: the log must still have it. As text, on one line: `17:` and 64 hex
 /// digits.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Mutex;
 
 use crate::audit::chain::{FIRST, Position};
 use crate::audit::key::{LogKey, PublicKey};
@@ -22,7 +23,11 @@ const SLOT: usize = 512;
 /// An open head.
 pub(crate) struct HeadFile {
     file: File,
+    /// What was read or written last, and what it says: verifying signatures takes longer than reading.
+    last: Mutex<Option<(Slots, Position)>>,
 }
+
+type Slots = [u8; 2 * SLOT];
 
 impl HeadFile {
     /// Makes the head of a log without entries.
@@ -40,7 +45,7 @@ impl HeadFile {
             return Ok(None);
         }
         let file = files::open_or_create(&path).map_err(|error| Error::io(&path, "opened", error))?;
-        Ok(Some(Self { file }))
+        Ok(Some(Self { file, last: Mutex::default() }))
     }
 
     /// Where the entry after the head belongs. None if neither slot is signed by the key.
@@ -48,7 +53,14 @@ impl HeadFile {
         let mut bytes = [0; 2 * SLOT];
         let length = self.file.metadata()?.len().min(bytes.len() as u64) as usize;
         self.file.read_exact_at(&mut bytes[..length], 0)?;
-        Ok(newest(&bytes, key))
+        let mut last = self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        match &*last {
+            Some((known, head)) if *known == bytes => Ok(Some(head.clone())),
+            _ => {
+                *last = newest(&bytes, key).map(|head| (bytes, head));
+                Ok(last.as_ref().map(|(_, head)| head.clone()))
+            }
+        }
     }
 
     /// Writes it, unless there is a newer one.
@@ -56,7 +68,13 @@ impl HeadFile {
         if self.read(&key.public())?.is_some_and(|old| old.number >= head.number) {
             return Ok(());
         }
-        self.file.write_all_at(&slot(head, key), head.number % 2 * SLOT as u64)
+        let (slot, offset) = (slot(head, key), head.number as usize % 2 * SLOT);
+        self.file.write_all_at(&slot, offset as u64)?;
+        if let Some((bytes, last)) = &mut *self.last.lock().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+            bytes[offset..offset + SLOT].copy_from_slice(&slot);
+            *last = head.clone();
+        }
+        Ok(())
     }
 
     pub(crate) fn sync(&self) -> io::Result<()> {

@@ -33,6 +33,15 @@ impl People {
         Ok(Self { database, hasher, lockout, settings })
     }
 
+    /// Whether a password is good enough for that name.
+    ///
+    /// # Errors
+    ///
+    /// It is not: says why.
+    pub fn check_password(name: &str, password: &str) -> Result<(), Error> {
+        password::check_strength(name, password)
+    }
+
     /// A password of 99 random bits.
     ///
     /// # Errors

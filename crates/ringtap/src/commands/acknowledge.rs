@@ -3,8 +3,9 @@
 use clap::Args;
 use ringtap_daemon::control::Request;
 
-use super::control::{ControlArgs, person, request};
+use super::control::{ControlArgs, request};
 use crate::exit::Exit;
+use crate::person::person;
 use crate::screen::Screen;
 
 /// Mark a standing alarm as known: it is not repeated, and its record says who knows of it

@@ -57,12 +57,6 @@ pub(super) fn call_in_progress(control: &Path, wanted: &str) -> anyhow::Result<S
     }
 }
 
-/// Who does something, for the record: as they say, else whoever became root, else the user.
-pub(super) fn person(named: Option<String>) -> String {
-    let of = |name: &str| std::env::var(name).ok().filter(|name| !name.is_empty());
-    named.or_else(|| of("SUDO_USER")).or_else(|| of("USER")).unwrap_or_default()
-}
-
 /// Sends a request and prints the daemon's answer.
 pub(super) fn request(screen: &mut Screen, at: &ControlArgs, request: &Request) -> anyhow::Result<Exit> {
     let answer = ask(&at.control, request)?;

@@ -52,10 +52,17 @@ impl ManArgs {
 /// File names and texts (roff, man(7)) of all pages.
 pub(crate) fn pages(program: &Command) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut pages = vec![page(program.clone())?];
-    for command in program.get_subcommands() {
-        pages.push(page(command.clone())?);
-    }
+    add_pages(program, &mut pages)?;
     Ok(pages)
+}
+
+/// Those of the commands of a command, and of theirs.
+fn add_pages(command: &Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    for command in command.get_subcommands() {
+        pages.push(page(command.clone())?);
+        add_pages(command, pages)?;
+    }
+    Ok(())
 }
 
 fn page(command: Command) -> io::Result<(String, Vec<u8>)> {

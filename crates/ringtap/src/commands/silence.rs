@@ -5,9 +5,10 @@ use std::time::Duration;
 use clap::Args;
 use ringtap_daemon::control::Request;
 
-use super::control::{ControlArgs, person, request};
+use super::control::{ControlArgs, request};
 use crate::duration::duration;
 use crate::exit::Exit;
+use crate::person::person;
 use crate::screen::Screen;
 
 /// Tell nobody of some alarms for a while, such as those of a trunk under maintenance

@@ -10,6 +10,7 @@
 //! | `found` | records of a file and of the database, found by the same filters |
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
+//! | `console` | the people of the console, and its audit log |
 //! | `kpis` | KPIs against a second implementation |
 //! | `why` | what distinguishes marked calls |
 //! | `live` | its loopback, and refusals |
@@ -26,6 +27,7 @@ mod built;
 mod captured;
 mod codecs;
 mod complaints;
+mod console;
 mod doctor;
 mod flood;
 mod formats;

@@ -1,7 +1,9 @@
 //! `ringtap console`: the page, and who may use it.
 
-mod people_args;
+mod people;
+mod secrets;
 mod serve;
+mod setup;
 
 use clap::{Args, Subcommand};
 
@@ -17,6 +19,8 @@ pub(crate) struct ConsoleArgs {
 
 #[derive(Debug, Subcommand)]
 enum ConsoleCommand {
+    Setup(setup::Setup),
+    People(people::PeopleCommand),
     Serve(Box<serve::ServeArgs>),
 }
 
@@ -24,6 +28,8 @@ impl ConsoleArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         match self.command {
+            ConsoleCommand::Setup(setup) => setup.run(screen),
+            ConsoleCommand::People(people) => people.run(screen),
             ConsoleCommand::Serve(serve) => serve.run(screen),
         }
     }

@@ -17,11 +17,11 @@ use crate::exit::{Exit, Misuse};
 use crate::helper::Helpers;
 use crate::interrupt;
 use crate::kpi_args::KpiArgs;
+use crate::people_args::PeopleArgs;
 use crate::screen::Screen;
 use crate::spool_args::SpoolArgs;
 use crate::store_args::StoreArgs;
 
-use super::people_args::PeopleArgs;
 use crate::commands::control::ControlArgs;
 
 /// Serve the console: a page on which calls are found, seen and heard, and its HTTP API
@@ -84,14 +84,14 @@ impl ServeArgs {
                 Security::Files { certificate: certificate.clone(), key: key.clone() }
             }
             (_, _, true) => Security::Plain,
-            _ => Security::Own(self.people.directory().to_owned()),
+            _ => Security::Own(self.people.dir().to_owned()),
         };
         let scheme = if matches!(security, Security::Plain) { "http" } else { "https" };
         let settings = Settings {
             listen: self.listen,
             hosts: self.host.clone(),
             security,
-            people: self.people.directory().to_owned(),
+            people: self.people.dir().to_owned(),
             search_time: Duration::from_secs(self.search_time),
         };
         let sources = self.sources(screen)?;
