@@ -31,8 +31,8 @@ pub(crate) struct Bounds {
 }
 
 /// A condition that all calls of a day satisfy that are selected; by keys of the expression only if
-/// `by_keys`. Those are left out that do not lie behind `after`: beginning in microseconds, id, and whether the order is
-/// the newest first.
+/// `by_keys`. Those are left out that do not lie behind `after`: beginning in microseconds, id, and whether
+/// the order is the newest first.
 pub(crate) fn of_day(
     expression: &Expression,
     filter: &Filter,
@@ -377,8 +377,8 @@ impl Compiler {
         }
     }
 
-    /// A column with numbers, of which one unit of the records is `scale`. Rounded columns are compared with a
-    /// margin.
+    /// A column with numbers, of which one unit of the records is `scale`. Rounded columns are compared with
+    /// a margin.
     fn range(&mut self, column: &str, value: &Value, scale: f64, side: Side) -> Option<String> {
         let Value::Range(range) = value else { return None };
         let is_count = matches!(column, "cause" | "retransmissions" | "capture_drops");
