@@ -74,7 +74,7 @@ const HANDLERS = {
   'GET /audit': ({ query, send }) => {
     const found = audit().filter((entry) => (!query.who || entry.who === query.who) && (!query.action || entry.action === query.action) && (!query.before || entry.number < Number(query.before)));
     const limit = Number(query.limit ?? 200);
-    send({ entries: found.slice(0, limit), more: found.length > limit, damaged: 0, verified: query.verify ? true : null, problem: null });
+    send({ entries: found.slice(0, limit), more: found.length > limit, damaged: 0, verified: query.verify === 'false' ? null : true, problem: null });
   },
   'GET /why': ({ query, send }) => send(why(query)),
   'GET /people': ({ send }) => send({ people }),

@@ -6,7 +6,7 @@ export const alarms = {
   'alarms.silenced': 'silenced',
   'alarms.past': 'Of the last',
   'alarms.days': { one: '{n} day', other: '{n} days' },
-  'alarms.covered': { one: 'One stands; {past} past ones of the last {days} days.', other: '{n} stand; {past} past ones of the last {days} days.' },
+  'alarms.covered': { one: 'One stands. Past in the last {days} days: {past}.', other: '{n} stand. Past in the last {days} days: {past}.' },
   'alarms.none': 'No alarm stands, and none was raised in this time.',
   'alarms.key.next': 'next alarm',
   'alarms.key.previous': 'previous alarm',

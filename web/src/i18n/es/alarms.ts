@@ -6,7 +6,7 @@ export const alarms = {
   'alarms.silenced': 'silenciada',
   'alarms.past': 'De los últimos',
   'alarms.days': { one: '{n} día', other: '{n} días' },
-  'alarms.covered': { one: 'Una activa; {past} pasadas de los últimos {days} días.', other: '{n} activas; {past} pasadas de los últimos {days} días.' },
+  'alarms.covered': { one: 'Una activa. Pasadas en los últimos {days} días: {past}.', other: '{n} activas. Pasadas en los últimos {days} días: {past}.' },
   'alarms.none': 'No hay alarmas activas, ni las hubo en este tiempo.',
   'alarms.key.next': 'alarma siguiente',
   'alarms.key.previous': 'alarma anterior',

@@ -19,7 +19,7 @@ export interface AuditAnswer {
   more: boolean;
   /** Lines that cannot be read. */
   damaged: number;
-  /** Whether the chain of hashes and its signatures hold; null where that was not asked for. */
+  /** Whether the chain of hashes and its signatures hold, from first to last; null where that was not asked for. */
   verified: boolean | null;
   /** Where they do not, in words. */
   problem: string | null;
@@ -35,12 +35,8 @@ export interface AuditQuery {
 }
 
 export function audit(query: AuditQuery, signal: AbortSignal): Promise<AuditAnswer> {
-  return api('/audit', { query: { ...query, limit: 200 }, signal });
-}
-
-/** Reads the whole log: whether nothing was changed, removed or inserted. */
-export function verify(signal: AbortSignal): Promise<AuditAnswer> {
-  return api('/audit', { query: { limit: 1, verify: true }, signal });
+  // The whole chain is read once, not again for each further page.
+  return api('/audit', { query: { ...query, limit: 200, verify: query.before === null }, signal });
 }
 
 export const ACTIONS = [
