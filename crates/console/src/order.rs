@@ -49,7 +49,7 @@ impl Sort {
 
     /// A page of so many calls.
     pub(crate) fn page(self, limit: usize) -> Page {
-        Page { sort: self, limit, calls: Vec::new(), more: false }
+        Page { sort: self, limit, calls: Vec::new() }
     }
 
     /// What is not known comes last.
@@ -70,7 +70,6 @@ pub(crate) struct Page {
     sort: Sort,
     limit: usize,
     calls: Vec<Call>,
-    more: bool,
 }
 
 impl Page {
@@ -78,7 +77,6 @@ impl Page {
     pub(crate) fn add(&mut self, call: Call) -> bool {
         if self.sort.is_of_time() {
             if self.calls.len() == self.limit {
-                self.more = true;
                 return false;
             }
             self.calls.push(call);
@@ -94,16 +92,15 @@ impl Page {
     fn cut(&mut self) {
         let sort = self.sort;
         self.calls.sort_by(|one, other| sort.compare(one, other));
-        self.more |= self.calls.len() > self.limit;
         self.calls.truncate(self.limit);
     }
 
-    /// The page, and whether there are more.
-    pub(crate) fn finish(mut self) -> (Vec<Call>, bool) {
+    /// The page.
+    pub(crate) fn finish(mut self) -> Vec<Call> {
         if !self.sort.is_of_time() {
             self.cut();
         }
-        (self.calls, self.more)
+        self.calls
     }
 }
 
@@ -134,13 +131,11 @@ mod tests {
         for number in 0..500 {
             assert!(page.add(call((number % 7 != 0).then(|| 4.0 - f64::from(number) / 200.0))));
         }
-        let (calls, more) = page.finish();
-        assert!(more);
-        let found: Vec<_> = calls.iter().map(|call| call.mos.unwrap()).collect();
+        let found: Vec<_> = page.finish().iter().map(|call| call.mos.unwrap()).collect();
         assert_eq!(found, [4.0 - 499.0 / 200.0, 4.0 - 498.0 / 200.0, 4.0 - 496.0 / 200.0]);
         let mut page = Sort::named("-mos").unwrap().page(3);
         assert!([None, Some(1.0), Some(2.0)].into_iter().all(|mos| page.add(call(mos))));
-        let found: Vec<_> = page.finish().0.iter().map(|call| call.mos).collect();
+        let found: Vec<_> = page.finish().iter().map(|call| call.mos).collect();
         assert_eq!(found, [Some(2.0), Some(1.0), None]);
     }
 
@@ -148,7 +143,7 @@ mod tests {
     fn by_time_a_page_ends_when_it_is_full() {
         let mut page = Sort::default().page(2);
         assert!(page.add(call(None)) && page.add(call(None)) && !page.add(call(None)));
-        assert_eq!(page.finish().0.len(), 2);
+        assert_eq!(page.finish().len(), 2);
         assert!(Sort::named("from").is_err());
     }
 }

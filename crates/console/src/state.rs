@@ -1,7 +1,7 @@
 //! What every request shares.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ringtap_access::{AuditLog, People};
 use ringtap_store::Reader;
@@ -29,8 +29,6 @@ pub(crate) struct Shared {
     pub(crate) masker: Masker,
     pub(crate) work: Work,
     pub(crate) sounds: SoundCache,
-    /// Longest time of a search.
-    pub(crate) search_time: Duration,
     /// The daemon's state, and when it was asked.
     pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
     is_plain: bool,
@@ -51,9 +49,8 @@ impl App {
             audit,
             hosts: Hosts::new(settings.listen, &settings.hosts),
             masker: Masker::new(secret),
-            work: Work::default(),
+            work: Work::new(settings.search_time),
             sounds: SoundCache::default(),
-            search_time: settings.search_time,
             status: tokio::sync::Mutex::default(),
             is_plain: matches!(settings.security, Security::Plain),
         })))

@@ -1,9 +1,9 @@
 //! Work that blocks (the database, the spool), bounded in number and stopped when nobody waits for it.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use ringtap_store::RunningSearch;
 use tokio::sync::Semaphore;
 
 use crate::problem::Problem;
@@ -15,41 +15,35 @@ pub(crate) struct Work {
     scans: Arc<Semaphore>,
     /// Everything else: one record, one call's packets.
     others: Arc<Semaphore>,
+    /// Longest time of a scan.
+    scan_time: Duration,
 }
 
-/// Set when nobody waits for an answer any more.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Stop(Arc<AtomicBool>);
+/// Over when nobody waits for an answer any more, or it has taken too long.
+pub(crate) type Stop = Arc<RunningSearch>;
 
-impl Stop {
-    /// Whether to stop.
-    pub(crate) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-/// Sets the flag when dropped: axum drops the future of a request whose connection closed.
+/// Stops when dropped: axum drops the future of a request whose connection closed.
 struct OnDrop(Stop);
 
 impl Drop for OnDrop {
     fn drop(&mut self) {
-        self.0.0.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Default for Work {
-    fn default() -> Self {
-        Self { scans: Arc::new(Semaphore::new(SCANS)), others: Arc::new(Semaphore::new(OTHERS)) }
+        self.0.stop();
     }
 }
 
 impl Work {
+    /// Scans may take so long each.
+    pub(crate) fn new(scan_time: Duration) -> Self {
+        let [scans, others] = [SCANS, OTHERS].map(|places| Arc::new(Semaphore::new(places)));
+        Self { scans, others, scan_time }
+    }
+
     /// Runs a search that may read whole days.
     pub(crate) async fn scan<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        run(&self.scans, work).await
+        run(&self.scans, Some(self.scan_time), work).await
     }
 
     /// Runs what reads a few records or one call's packets.
@@ -57,7 +51,7 @@ impl Work {
         &self,
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        run(&self.others, work).await
+        run(&self.others, None, work).await
     }
 
     /// A place for a scan whose answer is streamed: it lasts as long as what is returned.
@@ -76,10 +70,12 @@ async fn place(of: &Arc<Semaphore>) -> Result<tokio::sync::OwnedSemaphorePermit,
 
 async fn run<T: Send + 'static>(
     of: &Arc<Semaphore>,
+    longest: Option<Duration>,
     work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let place = place(of).await?;
-    let stop = Stop::default();
+    let until = longest.map(|longest| RunningSearch::until(Instant::now() + longest));
+    let stop = Stop::new(until.unwrap_or_default());
     let _guard = OnDrop(stop.clone());
     let done = tokio::task::spawn_blocking(move || {
         // The place is taken until the work has ended, also when nobody waits for it any more.

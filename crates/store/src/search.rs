@@ -29,7 +29,7 @@ pub struct Search {
     pub filter: Filter,
     /// Which come first.
     pub order: SearchOrder,
-    /// At most this many, for a page.
+    /// At most this many for a page, and about so many where calls are passed on one by one.
     pub limit: usize,
     /// Only those behind this place.
     pub after: Option<Cursor>,
@@ -60,8 +60,6 @@ pub struct Cursor {
 pub struct Page {
     /// The calls, in the order of the search.
     pub calls: Vec<Call>,
-    /// Where the search goes on; none where it is complete.
-    pub next: Option<Cursor>,
     /// What was searched.
     pub coverage: Coverage,
 }
@@ -79,6 +77,8 @@ pub struct Coverage {
     pub looked_at: u64,
     /// The time in which the calls began that were searched for.
     pub span: TimeSpan,
+    /// Where the search goes on; none where it is complete.
+    pub next: Option<Cursor>,
 }
 
 /// Why a search ended.
@@ -155,7 +155,7 @@ impl Search {
 
 impl Reader {
     /// The calls that satisfy a search, up to its limit, and where to go on. The same search behind
-    /// [`Page::next`] gives no call twice, and leaves none out that was stored before.
+    /// [`Coverage::next`] gives no call twice, and leaves none out that was stored before.
     ///
     /// # Errors
     ///
@@ -169,17 +169,13 @@ impl Reader {
             calls.push(call);
             ControlFlow::Continue(())
         };
-        let most_keys = if search.limit <= FEW { FEW_KEYS } else { MOST_KEYS };
-        let (coverage, reached) = Scan::of(self, search, running, false, most_keys).run(&mut page)?;
-        let next = match coverage.end {
-            SearchEnd::Complete => None,
-            SearchEnd::Enough | SearchEnd::Stopped => Some(reached.unwrap_or(search.beginning())),
-        };
-        Ok(Page { calls, next, coverage })
+        let coverage = Scan::of(self, search, running, false).run(&mut page)?;
+        Ok(Page { calls, coverage })
     }
 
     /// Passes each call that satisfies a search, whatever its limit, in its order, until `each` breaks; with
-    /// its streams if `with_streams`, otherwise without. Few calls are in memory at a time.
+    /// its streams if `with_streams`, otherwise without. The search goes on with the call at which it broke.
+    /// Few calls are in memory at a time.
     ///
     /// # Errors
     ///
@@ -191,8 +187,7 @@ impl Reader {
         running: &Arc<RunningSearch>,
         mut each: impl FnMut(Call, Vec<Stream>) -> ControlFlow<()>,
     ) -> Result<Coverage, Error> {
-        let scan = Scan::of(self, search, running, with_streams, MOST_KEYS);
-        scan.run(&mut each).map(|(coverage, _)| coverage)
+        Scan::of(self, search, running, with_streams).run(&mut each)
     }
 }
 
@@ -202,17 +197,13 @@ impl<'s> Scan<'s> {
         search: &'s Search,
         running: &'s Arc<RunningSearch>,
         with_streams: bool,
-        most_keys: u64,
     ) -> Self {
+        let most_keys = if search.limit <= FEW { FEW_KEYS } else { MOST_KEYS };
         Self { reader, search, running, with_streams, most_keys, enough: Arc::default() }
     }
 
-    /// Passes the calls of all days in order. Also returns the place behind which the search goes on, if it
-    /// does.
-    fn run(
-        &self,
-        each: &mut dyn FnMut(Call, Vec<Stream>) -> ControlFlow<()>,
-    ) -> Result<(Coverage, Option<Cursor>), Error> {
+    /// Passes the calls of all days in order.
+    fn run(&self, each: &mut dyn FnMut(Call, Vec<Stream>) -> ControlFlow<()>) -> Result<Coverage, Error> {
         let days = self.days()?;
         self.running.begin(days.len());
         let (jobs, told): (VecDeque<_>, Vec<_>) = days
@@ -247,7 +238,7 @@ impl<'s> Scan<'s> {
         &self,
         told: Vec<(Day, Receiver<Told>)>,
         each: &mut dyn FnMut(Call, Vec<Stream>) -> ControlFlow<()>,
-    ) -> Result<(Coverage, Option<Cursor>), Error> {
+    ) -> Result<Coverage, Error> {
         let days = told.len();
         let (mut days_searched, mut reached, mut end) = (0, self.search.after, SearchEnd::Complete);
         'days: for (day, told) in &told {
@@ -277,7 +268,9 @@ impl<'s> Scan<'s> {
         }
         self.enough.store(true, Ordering::Relaxed);
         let (looked_at, span) = (self.running.looked_at(), self.search.time_span());
-        Ok((Coverage { end, days, days_searched, looked_at, span }, reached))
+        let goes_on = end != SearchEnd::Complete;
+        let next = goes_on.then(|| reached.unwrap_or(self.search.beginning()));
+        Ok(Coverage { end, days, days_searched, looked_at, span, next })
     }
 
     /// The days that the search is about, in its order.

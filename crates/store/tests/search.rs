@@ -139,8 +139,8 @@ fn pages(reader: &Reader, search: &Search) -> Vec<Page> {
     let mut pages = Vec::new();
     loop {
         let page = reader.page(&search, &running()).unwrap();
-        assert_eq!(page.next.is_none(), page.coverage.end == SearchEnd::Complete);
-        search.after = page.next;
+        assert_eq!(page.coverage.next.is_none(), page.coverage.end == SearchEnd::Complete);
+        search.after = page.coverage.next;
         pages.push(page);
         if search.after.is_none() {
             return pages;
@@ -232,8 +232,8 @@ fn pages_stay_right_while_calls_are_stored() {
         for round in 2.. {
             let page = reader.page(&search, &running()).unwrap();
             found.extend(ids(&page.calls));
-            search.after = page.next;
-            if page.next.is_none() {
+            search.after = page.coverage.next;
+            if page.coverage.next.is_none() {
                 break;
             }
             // At moments that have calls, between them, before and behind.
@@ -260,7 +260,8 @@ fn a_search_that_is_stopped_goes_on() {
     stopped.stop();
     let page = reader.page(&search, &stopped).unwrap();
     assert_eq!((page.calls.len(), page.coverage.end), (0, SearchEnd::Stopped));
-    let again = Search { after: Some(page.next.unwrap().to_string().parse().unwrap()), ..search.clone() };
+    let again =
+        Search { after: Some(page.coverage.next.unwrap().to_string().parse().unwrap()), ..search.clone() };
     assert_eq!(reader.page(&again, &running()).unwrap().calls.len(), all.len());
     let late = Arc::new(RunningSearch::until(Instant::now()));
     assert_eq!(reader.page(&search, &late).unwrap().coverage.end, SearchEnd::Stopped);
@@ -303,7 +304,10 @@ fn whoever_has_enough_ends_the_search() {
     assert_eq!((passed, coverage.end), (5, SearchEnd::Enough));
     assert!(!running.is_over(), "it is not stopped for others");
     let page = reader.page(&Search { limit: 0, ..Search::new(Expression::default()) }, &running).unwrap();
-    assert_eq!((page.calls.len(), page.next.is_some(), page.coverage.end), (0, true, SearchEnd::Enough));
+    assert_eq!(
+        (page.calls.len(), page.coverage.next.is_some(), page.coverage.end),
+        (0, true, SearchEnd::Enough)
+    );
 }
 
 #[test]

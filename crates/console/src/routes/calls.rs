@@ -13,11 +13,12 @@ use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::json::Lines;
 use ringtap_report::time;
 use ringtap_search::{Context, Expression, FieldName, ParseError, Test, complete, parse};
+use ringtap_store::{Cursor, RunningSearch};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::answer::Answer;
-use crate::find::{Coverage, Find, Place};
+use crate::find::{self, Coverage, Find};
 use crate::order::Sort;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
@@ -115,7 +116,7 @@ pub(crate) async fn list(
     let expression = app.parsed(&viewer, &wanted.q, wanted.zone.as_deref())?;
     let sort = wanted.sort.as_deref().map(Sort::named).transpose()?.unwrap_or_default();
     let after = wanted.cursor.as_deref().filter(|text| !text.is_empty());
-    let after = after.map(Place::from_text).transpose()?;
+    let after = after.map(find::cursor).transpose()?;
     if after.is_none() {
         note(&app, &viewer, Action::Search, "calls", &wanted).await?;
     }
@@ -127,13 +128,12 @@ pub(crate) async fn list(
         .work
         .scan(move |stop| {
             let mut page = sort.page(limit);
-            let coverage =
-                walk(&reading, &by, &expression, (after, false, stop), |call, _| Ok(page.add(call)))?;
-            let (calls, more) = page.finish();
-            // A page in another order than that of time has no next one: it was chosen among all.
-            let next =
-                calls.last().filter(|_| more && sort.is_of_time()).map(|call| Place::of(call).to_text());
-            Ok((calls, next, coverage))
+            // In another order than that of time the page is chosen among all.
+            let enough = if sort.is_of_time() { limit } else { usize::MAX };
+            let range = Range { after, limit: enough, with_streams: false, stop };
+            let coverage = walk(&reading, &by, &expression, range, |call, _| Ok(page.add(call)))?;
+            let next = coverage.next().filter(|_| sort.is_of_time());
+            Ok((page.finish(), next, coverage.json()))
         })
         .await?;
     let took = (begun.elapsed().as_secs_f64() * 1e4).round() / 10.0;
@@ -147,26 +147,24 @@ pub(crate) async fn list(
     Ok(viewer.answer(&app, value))
 }
 
+/// What of a search is walked through.
+struct Range<'a> {
+    after: Option<Cursor>,
+    limit: usize,
+    with_streams: bool,
+    stop: &'a Stop,
+}
+
 /// Passes each call of a search to `each`; says how far it went.
 fn walk(
     app: &Shared,
     viewer: &Viewer,
     expression: &Expression,
-    (after, with_streams, stop): (Option<Place>, bool, &Stop),
-    each: impl FnMut(Call, Vec<Stream>) -> Result<bool, Problem>,
-) -> Result<Value, Problem> {
-    walk_for(app, viewer, expression, (after, with_streams, stop, app.search_time), each).map(Coverage::json)
-}
-
-fn walk_for(
-    app: &Shared,
-    viewer: &Viewer,
-    expression: &Expression,
-    (after, with_streams, stop, longest): (Option<Place>, bool, &Stop, Duration),
+    Range { after, limit, with_streams, stop }: Range<'_>,
     each: impl FnMut(Call, Vec<Stream>) -> Result<bool, Problem>,
 ) -> Result<Coverage, Problem> {
     let Some(reader) = app.records()? else { return Ok(Coverage::default()) };
-    Find { reader: &reader, expression, viewer, with_streams, after, stop, longest }.run(each)
+    Find { reader: &reader, expression, viewer, with_streams, after, limit, stop }.run(each)
 }
 
 /// `GET /calls/summary`: what the whole result is made of.
@@ -185,11 +183,12 @@ pub(crate) async fn summary(
         .scan(move |stop| {
             let mut summary = Summary::new(facets);
             let with_streams = summary.needs_streams();
-            let coverage = walk(&reading, &by, &expression, (None, with_streams, stop), |call, streams| {
+            let range = Range { after: None, limit: usize::MAX, with_streams, stop };
+            let coverage = walk(&reading, &by, &expression, range, |call, streams| {
                 summary.add(&call, &streams);
                 Ok(true)
             })?;
-            Ok(summary.into_json(coverage))
+            Ok(summary.into_json(coverage.json()))
         })
         .await?;
     Ok(viewer.answer(&app, value))
@@ -288,10 +287,10 @@ impl ExportFile {
             self.csv =
                 Some(Csv::begin(&mut self.bytes, RecordKind::Calls).map_err(|error| error.to_string())?);
         }
-        let stop = Stop::default();
+        let stop = Stop::new(RunningSearch::until(Instant::now() + LONGEST_EXPORT));
         let hides = !viewer.has(Right::Numbers);
-        let range = (None, false, &stop, LONGEST_EXPORT);
-        let coverage = walk_for(app, viewer, expression, range, |call, _| {
+        let range = Range { after: None, limit: usize::MAX, with_streams: false, stop: &stop };
+        let coverage = walk(app, viewer, expression, range, |call, _| {
             let call = if hides { app.masker.call(&call) } else { call };
             self.call(&call).map_err(|error| Problem::unavailable(error.to_string()))?;
             // Whoever reads it has gone.

@@ -42,7 +42,7 @@ pub(crate) async fn list(
         .work
         .scan(move |stop| {
             let filter = filter(&wanted)?;
-            let (users, days) = counted(&reading, &filter, || stop.is_set())?;
+            let (users, days) = counted(&reading, &filter, || stop.is_over())?;
             let total = users.len();
             let limit = wanted.limit.unwrap_or(500).clamp(1, 5_000);
             let shown: Vec<User> = users.into_iter().take(limit).collect();
@@ -69,7 +69,7 @@ pub(crate) async fn show(
         .scan(move |stop| {
             let name = wanted.split('@').next().unwrap_or_default().to_owned();
             let wanted_users = Wanted { number: Some(name), from_us: None, until_us: None, limit: None };
-            let (users, _) = counted(&reading, &filter(&wanted_users)?, || stop.is_set())?;
+            let (users, _) = counted(&reading, &filter(&wanted_users)?, || stop.is_over())?;
             Ok(users.into_iter().find(|user| user.aor == wanted))
         })
         .await?;

@@ -63,8 +63,8 @@ pub(crate) async fn show(
                     viewer: &by,
                     with_streams: true,
                     after: None,
+                    limit: usize::MAX,
                     stop,
-                    longest: reading.search_time,
                 }
                 .run(|call, streams| {
                     sample.add(&call, &streams, marks.matches(&call, &streams));
