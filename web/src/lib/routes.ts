@@ -5,7 +5,7 @@ import type { Right } from './types';
 
 export interface Route {
   /** Also the key of its title: `page.NAME`. */
-  name: 'now' | 'calls' | 'call' | 'quality' | 'users' | 'user' | 'trunks' | 'trunk' | 'alarms' | 'audit' | 'admin' | 'account';
+  name: 'now' | 'calls' | 'call' | 'problems' | 'quality' | 'users' | 'user' | 'trunks' | 'trunk' | 'alarms' | 'audit' | 'admin' | 'account';
   /** `:name` stands for one segment. */
   path: string;
   load: () => Promise<{ default: Component<any> }>;
@@ -20,6 +20,7 @@ export interface Route {
 export const routes: Route[] = [
   page('now', '/', () => import('../pages/now/NowPage.svelte'), '/live'),
   page('calls', '/calls', () => import('../pages/calls/CallsPage.svelte'), '/calls', 'search'),
+  page('problems', '/problems', () => import('../pages/problems/ProblemsPage.svelte'), '/calls/summary', 'search'),
   page('alarms', '/alarms', () => import('../pages/alarms/AlarmsPage.svelte'), '/alarms'),
   page('quality', '/quality', () => import('../pages/quality/QualityPage.svelte'), '/kpis'),
   page('trunks', '/trunks', () => import('../pages/trunks/TrunksPage.svelte'), '/kpis'),

@@ -1,6 +1,7 @@
 export const common = {
   'page.now': 'Now',
   'page.calls': 'Calls',
+  'page.problems': 'Problems',
   'page.call': 'Call',
   'page.quality': 'Quality',
   'page.users': 'Users',

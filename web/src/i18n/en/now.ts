@@ -36,7 +36,7 @@ export const now = {
   'now.clock_ok': 'trusted',
   'now.clock_stepped': 'stepped by {n} s',
   'now.store': 'Database',
-  'now.store_ok': '{n} records written',
+  'now.store_ok': { one: '{n} record written', other: '{n} records written' },
   'now.store_away': 'cannot be written',
   'now.store_waiting': '{n} waiting',
   'now.store_dropped': '{n} dropped',

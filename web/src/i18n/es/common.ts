@@ -1,6 +1,7 @@
 export const common = {
   'page.now': 'Ahora',
   'page.calls': 'Llamadas',
+  'page.problems': 'Problemas',
   'page.call': 'Llamada',
   'page.quality': 'Calidad',
   'page.users': 'Usuarios',

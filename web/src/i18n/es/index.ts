@@ -8,10 +8,11 @@ import { calls } from './calls';
 import { common } from './common';
 import { notes } from './notes';
 import { now } from './now';
+import { problems } from './problems';
 import { quality } from './quality';
 import { trunks } from './trunks';
 import { users } from './users';
 
 export const es: Catalogue = {
-  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...quality, ...users, ...trunks, ...audit, ...admin, ...account,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...audit, ...admin, ...account,
 };

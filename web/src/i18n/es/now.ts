@@ -36,7 +36,7 @@ export const now = {
   'now.clock_ok': 'fiable',
   'now.clock_stepped': 'saltó {n} s',
   'now.store': 'Base de datos',
-  'now.store_ok': '{n} registros escritos',
+  'now.store_ok': { one: '{n} registro escrito', other: '{n} registros escritos' },
   'now.store_away': 'no se puede escribir',
   'now.store_waiting': '{n} en espera',
   'now.store_dropped': '{n} perdidos',
