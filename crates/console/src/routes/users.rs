@@ -1,8 +1,12 @@
 //! Users: what each address of record did.
 
-use axum::extract::{Path, Query, State};
+use std::ops::ControlFlow;
+
+use axum::extract::{self, Path, State};
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Condition, Filter, Nanos, User};
+use ringtap_search::Expression;
+use ringtap_store::{Day, Query, Search, SearchEnd};
 use ringtap_users::Users;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,6 +16,7 @@ use crate::answer::Answer;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// What is asked for.
 #[derive(Deserialize)]
@@ -28,7 +33,7 @@ pub(crate) struct Wanted {
 pub(crate) async fn list(
     State(app): State<App>,
     viewer: Viewer,
-    Query(wanted): Query<Wanted>,
+    extract::Query(wanted): extract::Query<Wanted>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     viewer.need_everything("users")?;
@@ -42,11 +47,10 @@ pub(crate) async fn list(
         .work
         .scan(move |stop| {
             let filter = filter(&wanted)?;
-            let (users, days) = counted(&reading, &filter, || stop.is_over())?;
+            let Counted { mut users, days, complete } = counted(&reading, &filter, stop)?;
             let total = users.len();
-            let limit = wanted.limit.unwrap_or(500).clamp(1, 5_000);
-            let shown: Vec<User> = users.into_iter().take(limit).collect();
-            Ok(json!({ "users": shown, "total": total, "days": days }))
+            users.truncate(wanted.limit.unwrap_or(500).clamp(1, 5_000));
+            Ok(json!({ "users": users, "total": total, "days": days, "complete": complete }))
         })
         .await?;
     Ok(viewer.answer(&app, value))
@@ -69,13 +73,14 @@ pub(crate) async fn show(
         .scan(move |stop| {
             let name = wanted.split('@').next().unwrap_or_default().to_owned();
             let wanted_users = Wanted { number: Some(name), from_us: None, until_us: None, limit: None };
-            let (users, _) = counted(&reading, &filter(&wanted_users)?, || stop.is_over())?;
-            Ok(users.into_iter().find(|user| user.aor == wanted))
+            let counted = counted(&reading, &filter(&wanted_users)?, stop)?;
+            Ok((counted.users.into_iter().find(|user| user.aor == wanted), counted.complete))
         })
         .await?;
     match found {
-        Some(user) => Ok(viewer.answer(&app, json!({ "user": user }))),
-        None => Err(Problem::not_found(format!("no record has the address of record `{aor}`"))),
+        (Some(user), complete) => Ok(viewer.answer(&app, json!({ "user": user, "complete": complete }))),
+        (None, false) => Err(Problem::busy("counting this user took too long", 5)),
+        (None, true) => Err(Problem::not_found(format!("no record has the address of record `{aor}`"))),
     }
 }
 
@@ -91,21 +96,43 @@ fn filter(wanted: &Wanted) -> Result<Filter, Problem> {
     Ok(Filter(conditions))
 }
 
-/// Counts users over the records that pass.
-fn counted(app: &Shared, filter: &Filter, stopped: impl Fn() -> bool) -> Result<(Vec<User>, usize), Problem> {
-    let Some(reader) = app.records()? else { return Ok((Vec::new(), 0)) };
+/// Users, those seen last first.
+struct Counted {
+    users: Vec<User>,
+    days: usize,
+    /// Whether all records were read, and no user gave way to another.
+    complete: bool,
+}
+
+/// Counts users over the records that pass, few of which are in memory at a time.
+fn counted(app: &Shared, filter: &Filter, stop: &Stop) -> Result<Counted, Problem> {
+    let Some(reader) = app.records()? else {
+        return Ok(Counted { users: Vec::new(), days: 0, complete: true });
+    };
     let mut users = Users::new(MOST_USERS);
-    let query = || filter.clone().into();
-    let calls = reader.calls(&query())?;
-    calls.records.iter().for_each(|call| users.call(call));
-    let days = calls.days;
-    drop(calls);
-    if stopped() {
-        return Ok((Vec::new(), days));
+    let mut gave_way = false;
+    let search = Search { filter: filter.clone(), ..Search::new(Expression::default()) };
+    let coverage = reader.each_call(&search, false, stop, |call, _| {
+        users.call(&call);
+        gave_way |= !users.take_evicted().is_empty();
+        ControlFlow::Continue(())
+    })?;
+    let span = search.time_span();
+    let hours = reader.days()?.into_iter().flat_map(hours).filter(|hour| !hour.and(span).is_empty());
+    let mut complete = coverage.end == SearchEnd::Complete;
+    for hour in hours {
+        complete &= !stop.is_over();
+        if !complete {
+            break;
+        }
+        let bounds = [hour.from.map(Condition::Since), hour.to.map(Condition::Until)];
+        let conditions = filter.0.iter().cloned().chain(bounds.into_iter().flatten());
+        let query: Query = Filter(conditions.collect()).into();
+        reader.registrations(&query)?.records.iter().for_each(|record| users.registration(record));
+        reader.messages(&query)?.records.iter().for_each(|record| users.message(record));
+        reader.transactions(&query)?.records.iter().for_each(|record| users.transaction(record));
+        gave_way |= !users.take_evicted().is_empty();
     }
-    reader.registrations(&query())?.records.iter().for_each(|registration| users.registration(registration));
-    reader.messages(&query())?.records.iter().for_each(|message| users.message(message));
-    reader.transactions(&query())?.records.iter().for_each(|transaction| users.transaction(transaction));
     let mut users = users.into_records();
     let pattern = filter.0.iter().find_map(|condition| match condition {
         Condition::Number(pattern) => Some(pattern.clone()),
@@ -115,7 +142,15 @@ fn counted(app: &Shared, filter: &Filter, stopped: impl Fn() -> bool) -> Result<
         users.retain(|user| pattern.matches(user.aor.split('@').next().unwrap_or_default()));
     }
     users.sort_by_key(|user| std::cmp::Reverse(user.last));
-    Ok((users, days))
+    Ok(Counted { users, days: coverage.days, complete: complete && !gave_way })
+}
+
+/// The hours of a day.
+fn hours(day: Day) -> impl Iterator<Item = ringtap_search::TimeSpan> {
+    (0..24).map(move |hour| {
+        let from = day.start() + Nanos::from_secs(hour * 3_600);
+        ringtap_search::TimeSpan { from: Some(from), to: Some(from + Nanos::from_secs(3_600)) }
+    })
 }
 
 /// Users that are counted at once.
