@@ -49,6 +49,9 @@ demo: packages-build page
 	@echo "Every record as JSON:                       $(QUICK) analyze --format jsonl demo/calls.pcap"
 	@echo
 	@echo "This build is for a first look. For work, make build: $(SHIPPED), fully optimised and with S3."
+	@echo
+	@echo "== ringtap open demo/calls.pcap"
+	@tools/open $(QUICK) demo/calls.pcap
 
 build: release
 	@mkdir -p $(dir $(SHIPPED))

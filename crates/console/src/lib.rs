@@ -48,7 +48,7 @@ use anyhow::Context;
 
 pub use problem::Problem;
 pub use server::Security;
-pub use settings::Settings;
+pub use settings::{Link, Settings};
 pub use sources::{Daemon, OpenSpool, Sources};
 
 /// Serves the console until `stop` says so, which is asked several times a second. `ready` is told the

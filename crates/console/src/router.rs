@@ -43,6 +43,7 @@ pub(crate) fn routes(app: App) -> Router {
         .route("/alarms/{id}/acknowledge", post(alarms::acknowledge));
     Router::new()
         .nest("/api/v1", api)
+        .route("/open/{key}", get(session::open))
         .fallback(page::serve)
         .layer(DefaultBodyLimit::max(BODY))
         .layer(from_fn_with_state(app.clone(), guard))

@@ -19,4 +19,25 @@ pub struct Settings {
     pub people: PathBuf,
     /// Longest time of a search.
     pub search_time: Duration,
+    /// A link that logs in whoever has it; none where people log in by themselves.
+    pub link: Option<Link>,
+}
+
+/// `/open/KEY`: logs in whoever knows the key as this person, for a console that is opened from a terminal.
+/// It works as long as the console is served.
+#[derive(Clone)]
+pub struct Link {
+    /// What nobody guesses.
+    pub key: String,
+    /// Name of the person.
+    pub name: String,
+    /// Its password.
+    pub password: String,
+}
+
+impl std::fmt::Debug for Link {
+    /// Without the secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Link").field("name", &self.name).finish_non_exhaustive()
+    }
 }

@@ -11,7 +11,7 @@ use crate::hosts::Hosts;
 use crate::mask::{self, Masker};
 use crate::problem::Problem;
 use crate::server::Security;
-use crate::settings::Settings;
+use crate::settings::{Link, Settings};
 use crate::sound_cache::SoundCache;
 use crate::sources::Sources;
 use crate::work::Work;
@@ -31,6 +31,8 @@ pub(crate) struct Shared {
     pub(crate) sounds: SoundCache,
     /// The daemon's state, and when it was asked.
     pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
+    /// What logs in without a question.
+    pub(crate) link: Option<Link>,
     is_plain: bool,
 }
 
@@ -52,6 +54,7 @@ impl App {
             work: Work::new(settings.search_time),
             sounds: SoundCache::default(),
             status: tokio::sync::Mutex::default(),
+            link: settings.link.clone(),
             is_plain: matches!(settings.security, Security::Plain),
         })))
     }

@@ -30,6 +30,7 @@ use crate::commands::{
     live::Live,
     man::ManArgs,
     mos::Mos,
+    open::Open,
     pause::Pause,
     records::{Messages, Registrations, Streams},
     release::Release,
@@ -75,6 +76,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Analyze(Box<Analyze>),
     Call(CallArgs),
+    Open(Open),
     Report(Box<ReportArgs>),
     Extract(Extract),
     Calls(Calls),
@@ -135,6 +137,7 @@ impl Command {
             | Self::Why(_)
             | Self::Alarms(_)
             | Self::Console(_)
+            | Self::Open(_)
             | Self::Audit(_)
             | Self::Live(_)
             | Self::Status(_)
@@ -168,6 +171,7 @@ Examples:
   ringtap analyze trunk.pcap
   ringtap analyze --format jsonl monday-*.pcap.gz | jq 'select(.mos < 3.6)'
   ringtap call 4f2a19 trunk.pcap
+  ringtap open trunk.pcap
   ringtap extract trunk.pcap --call 4f2a19 --pcap call.pcap --wav call.wav
   ringtap calls --number '*0138' --since '2026-11-21 02:00'
   ringtap generate --out demo.pcap --truth demo.jsonl

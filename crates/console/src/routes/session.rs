@@ -3,17 +3,19 @@
 use std::net::SocketAddr;
 
 use axum::Json;
-use axum::extract::{ConnectInfo, State};
-use axum::http::header::{SET_COOKIE, USER_AGENT};
+use axum::extract::{ConnectInfo, Path, State};
+use axum::http::header::{LOCATION, SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ringtap_access::{Action, Attempt, Credential, Identity, Right, What};
+use ringtap_access::{Action, Attempt, Credential, Identity, LoggedIn, Right, What};
 use ringtap_report::time;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use subtle::ConstantTimeEq;
 
 use crate::answer::Answer;
 use crate::problem::Problem;
+use crate::settings::Link;
 use crate::state::App;
 use crate::viewer::Viewer;
 
@@ -53,6 +55,33 @@ pub(crate) async fn login(
     headers: HeaderMap,
     Json(given): Json<Given>,
 ) -> Result<Response, Problem> {
+    let session = try_login(&app, peer, &headers, given).await?;
+    Ok(with_cookie(&app, &session, Answer::of(of(&session.identity)).into_response()))
+}
+
+/// `GET /open/KEY`: logs in by the link, and shows the calls.
+pub(crate) async fn open(
+    State(app): State<App>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+    Path(key): Path<String>,
+) -> Result<Response, Problem> {
+    let is_known = |link: &&Link| bool::from(link.key.as_bytes().ct_eq(key.as_bytes()));
+    let Some(Link { name, password, .. }) = app.link.as_ref().filter(is_known).cloned() else {
+        return Err(Problem::not_found("the link is of a console that has ended"));
+    };
+    let given = Given { name, password, code: None, new_password: None };
+    let session = try_login(&app, peer, &headers, given).await?;
+    let calls = (StatusCode::SEE_OTHER, [(LOCATION, "/calls")]).into_response();
+    Ok(with_cookie(&app, &session, calls))
+}
+
+async fn try_login(
+    app: &App,
+    peer: SocketAddr,
+    headers: &HeaderMap,
+    given: Given,
+) -> Result<LoggedIn, Problem> {
     let people = app.clone();
     let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
     let tried = tokio::task::spawn_blocking(move || {
@@ -64,11 +93,16 @@ pub(crate) async fn login(
             Some(new) => people.people.change_password(&attempt, new, &people.audit, time::now()),
         }
     });
-    let session = tried.await.map_err(|_| Problem::unavailable("nobody can log in: the log says why"))??;
-    let mut response = Answer::of(of(&session.identity)).into_response();
+    tried
+        .await
+        .map_err(|_| Problem::unavailable("nobody can log in: the log says why"))?
+        .map_err(Problem::from)
+}
+
+fn with_cookie(app: &App, session: &LoggedIn, mut response: Response) -> Response {
     let cookie = app.cookie(&session.session, None);
     response.headers_mut().extend(HeaderValue::from_str(&cookie).ok().map(|value| (SET_COOKIE, value)));
-    Ok(response)
+    response
 }
 
 /// `DELETE /session`: logs out.

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::client::{Client, escaped};
-use crate::server::{CALLS, PASSWORD, Server};
+use crate::server::{CALLS, LINK, PASSWORD, Server};
 
 #[test]
 fn nothing_is_answered_to_nobody() {
@@ -39,6 +39,23 @@ fn nothing_is_answered_to_nobody() {
     for token in ["", "rt_", "rt_0000", "Bearer"] {
         assert_eq!(nobody.with("authorization", &format!("Bearer {token}")).get("/api/v1/calls").status, 401);
     }
+}
+
+#[test]
+fn a_link_logs_in_whoever_has_it_and_nobody_else() {
+    let server = Server::start();
+    let nobody = Client::new(server.address);
+    for wrong in ["", "5b0c9b7e2", "5b0c9b7e2f0", "5B0C9B7E2F", "%00"] {
+        let refused = nobody.get(&format!("/open/{wrong}"));
+        assert_eq!(refused.header("set-cookie"), None, "{wrong}");
+        assert_ne!(refused.status, 303, "{wrong}");
+    }
+    let answer = nobody.get(&format!("/open/{LINK}"));
+    assert_eq!((answer.status, answer.header("location")), (303, Some("/calls")));
+    let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap();
+    assert_eq!(nobody.with("cookie", cookie).json("/api/v1/session")["user"], "ed");
+    // Whoever asks under another name, as a page that rebinds its own would, has no use of it.
+    assert_eq!(nobody.with("host", "evil.example").get(&format!("/open/{LINK}")).status, 403);
 }
 
 #[test]

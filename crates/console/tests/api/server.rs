@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::bail;
 use ringtap_access::{AuditLog, AuditQuery, NewPerson, PasswordCost, People, Role, Scope};
 use ringtap_audio::BuiltIn;
-use ringtap_console::{Daemon, Security, Settings, Sources, serve};
+use ringtap_console::{Daemon, Link, Security, Settings, Sources, serve};
 use ringtap_kpi::Zone;
 use ringtap_model::{Call, CallState, Id, Nanos, Stream};
 use ringtap_store::{FoldMinute, ImportWriter, MakeRollup};
@@ -24,6 +24,9 @@ use crate::client::Client;
 pub(crate) const CALLS: usize = 40;
 /// Everybody's.
 pub(crate) const PASSWORD: &str = "correct horse battery staple";
+
+/// The key of the link that logs `ed` in.
+pub(crate) const LINK: &str = "5b0c9b7e2f";
 
 /// A console that runs until it is dropped.
 pub(crate) struct Server {
@@ -54,6 +57,7 @@ impl Server {
             security: Security::Plain,
             people,
             search_time: Duration::from_secs(20),
+            link: Some(Link { key: LINK.into(), name: "ed".into(), password: PASSWORD.into() }),
         };
         let sources = Sources {
             records,
@@ -150,6 +154,7 @@ fn add_people(dir: &Path) {
         ("ana", Role::Engineer, Scope::everything()),
         ("vic", Role::Viewer, Scope::everything()),
         ("eve", Role::Quality, Scope::everything()),
+        ("ed", Role::Engineer, Scope::everything()),
         ("ten", Role::Engineer, tenant),
     ] {
         let new = NewPerson { name, role, scope, password: PASSWORD, must_change: false };

@@ -27,6 +27,7 @@ pub(crate) mod kpis;
 pub(crate) mod live;
 pub(crate) mod man;
 pub(crate) mod mos;
+pub(crate) mod open;
 pub(crate) mod pause;
 pub(crate) mod records;
 pub(crate) mod release;

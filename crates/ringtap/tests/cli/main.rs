@@ -5,6 +5,7 @@
 //! | `refused` | input and arguments that are wrong |
 //! | `whole` | a call from the wire to every kind of output |
 //! | `page` | a capture as an HTML page, and a browser that opens it |
+//! | `open` | captures in the browser, with the console behind it |
 //! | `complaints` | the commands of `docs/manual/complaints.md` |
 //! | `anonymous` | captures that name nobody |
 //! | `found` | records of a file and of the database, found by the same filters |
@@ -36,6 +37,7 @@ mod hostile_files;
 mod installed;
 mod kpis;
 mod live;
+mod open;
 mod opus;
 mod page;
 mod refused;

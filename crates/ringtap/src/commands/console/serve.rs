@@ -93,6 +93,7 @@ impl ServeArgs {
             security,
             people: self.people.dir().to_owned(),
             search_time: Duration::from_secs(self.search_time),
+            link: None,
         };
         let sources = self.sources(screen)?;
         ringtap_daemon::log_to_stderr();
