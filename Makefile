@@ -24,7 +24,7 @@ help:
 	@echo "make packages  .deb and tarball of it: $(PACKAGED)"
 	@echo "make test-packages  installs, runs, upgrades and purges them in bare Debian roots; SUITES='bookworm trixie'"
 	@echo "make lint    formatting and lints"
-	@echo "make page    the page of the console, from web/, as it becomes part of the program; make page-test tests it"
+	@echo "make page    the page of the console, from web/, as it becomes part of the program; make page-test tests it, in Chromium too"
 	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
 	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"

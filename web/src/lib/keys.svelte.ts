@@ -52,8 +52,9 @@ function isTyping(target: EventTarget | null): boolean {
   return target.isContentEditable || target.matches('textarea, select');
 }
 
-/** Enter and the space bar belong to the link or button that has the focus. */
+/** Enter and the space bar belong to the control that has the focus; to a link the space bar means nothing. */
 function pressesControl(event: KeyboardEvent): boolean {
   if (event.key !== 'Enter' && event.key !== ' ') return false;
-  return event.target instanceof HTMLElement && event.target.matches('a[href], button, summary, input, [role=tab]');
+  const controls = 'button, summary, input, [role=tab]';
+  return event.target instanceof HTMLElement && event.target.matches(event.key === ' ' ? controls : `a[href], ${controls}`);
 }

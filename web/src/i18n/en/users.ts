@@ -6,7 +6,7 @@ export const users = {
   'users.absent': 'This user was not seen in the last {n} days.',
   'users.none': 'No user was seen in this time: neither registrations nor calls.',
   'users.no_match': 'No user matches.',
-  'users.count': '{n} of {total} users, the last seen first; records of {days} days',
+  'users.count': '{n} of {total} users, the last seen first; days of records: {days}',
   'users.registered': 'Registered',
   'users.state.yes': 'registered',
   'users.state.expired': 'expired',

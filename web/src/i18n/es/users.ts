@@ -6,7 +6,7 @@ export const users = {
   'users.absent': 'Este usuario no se vio en los últimos {n} días.',
   'users.none': 'No se vio ningún usuario en este tiempo: ni registros ni llamadas.',
   'users.no_match': 'Ningún usuario coincide.',
-  'users.count': '{n} de {total} usuarios, los últimos vistos primero; registros de {days} días',
+  'users.count': '{n} de {total} usuarios, los últimos vistos primero; días de registros: {days}',
   'users.registered': 'Registrado',
   'users.state.yes': 'registrado',
   'users.state.expired': 'caducado',

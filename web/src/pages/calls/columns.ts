@@ -2,7 +2,7 @@
 
 import { t, tOr } from '../../i18n';
 import { number, grade } from '../../lib/number';
-import { clock, dateAndClock, evenSpan } from '../../lib/time';
+import { dateAndClock, evenSpan } from '../../lib/time';
 import { began, type Call } from '../../lib/types';
 import { shown } from '../../lib/wire';
 
@@ -17,7 +17,7 @@ export interface Column {
 }
 
 const COLUMNS = {
-  began: column('began', 152),
+  began: column('began', 174),
   from: wire(142),
   to: wire(142),
   state: plain(150),
@@ -169,9 +169,9 @@ export function heading(name: ColumnName): { text: string; about: string } {
   return { text: t(`calls.column.${name}`), about: tOr(`calls.column_about.${name}`, '') };
 }
 
-/** A sentence that says which call a row is, for whoever hears it. */
+/** Who called whom, for whoever hears a row. */
 export function rowName(call: Call, zone: string): string {
-  return `${clock(began(call), zone)} ${cell(call, 'from', zone).text} → ${cell(call, 'to', zone).text}`;
+  return `${cell(call, 'from', zone).text} → ${cell(call, 'to', zone).text}`;
 }
 
 interface Shape {

@@ -38,9 +38,14 @@ export function users(number: string, from_us: number, signal: AbortSignal): Pro
   return api('/users', { query: { number, from_us }, signal });
 }
 
-/** One user; null where it was not seen in that time. */
-export async function user(aor: string, from_us: number, signal: AbortSignal): Promise<User | null> {
-  const answer = await users(aor.split('@')[0] ?? '', from_us, signal);
+/**
+ * One user; null where it was not seen in that time. Whoever may not see numbers has a token in the place of the address:
+ * nothing can be searched by it, so it is looked for among all.
+ */
+export async function user(aor: string, from_us: number, byNumber: boolean, signal: AbortSignal): Promise<User | null> {
+  const answer = byNumber
+    ? await users(aor.split('@')[0] ?? '', from_us, signal)
+    : await api<UsersAnswer>('/users', { query: { from_us, limit: MOST }, signal });
   return answer.users.find((one) => one.aor === aor) ?? null;
 }
 
@@ -54,6 +59,9 @@ export function containing(all: User[], text: string): User[] {
 }
 
 export type Registered = 'yes' | 'expired' | 'no';
+
+/** Most users of an answer. */
+const MOST = 5000;
 
 /** How far back users are counted, in days. */
 export const DAYS = [1, 7, 30] as const;
