@@ -30,7 +30,7 @@ describe('the page on a real console', { skip, timeout: 600_000, concurrency: fa
 
   after(async () => {
     await it.browser?.close();
-    it.console?.stop();
+    await it.console?.stop();
   });
 
   for (const part of [roles, search, states, keyboard, downloads, investigates, people, wire, looks, pictures]) part(it);

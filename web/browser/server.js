@@ -1,6 +1,7 @@
 // A real console for the tests: captures that ringtap generates, replayed by `ringtap run` into a database and a spool,
 // a second `ringtap run` with calls that are under way now, people of every role, and `ringtap console serve`.
 import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -66,8 +67,14 @@ export class Console {
     this.spawn('run', '-c', this.at('live.toml'));
   }
 
-  stop() {
-    for (const child of this.children) child.kill();
+  /** Ends what runs, and removes what it wrote. */
+  async stop() {
+    await Promise.all(this.children.map((child) => {
+      if (child.exitCode !== null || child.signalCode !== null) return null;
+      const ended = once(child, 'exit');
+      child.kill();
+      return ended;
+    }));
     if (!process.env.KEEP) rmSync(this.dir, { recursive: true, force: true });
   }
 

@@ -15,18 +15,21 @@ export function pictures(it) {
     try {
       await console.start({ captures: ['usual', 'bad', 'weekAgo', 'live'], people: ['administrator', 'engineer'] });
       const call = (await console.json('engineer', '/calls?q=codec:G729+began:-3h+code:200&sort=mos&limit=1')).calls[0];
-      const page = await open(it.browser, console.base, { cookies: console.cookies('engineer'), viewport: { width: 1200, height: 760 }, colorScheme: 'light' });
-      for (const [name, path] of [['now', '/'], ['calls', '/calls?q=began:-3h'], ['call', `/calls/${call.id}?message=1`], ['quality', '/quality?metric=mos_p5&by=codec'], ['problems', '/problems']]) {
+      const page = await open(it.browser, console.base, { cookies: console.cookies('engineer'), colorScheme: 'light' });
+      for (const [name, path, height = 620] of [['now', '/'], ['calls', '/calls?q=began:-3h'], ['call', `/calls/${call.id}`, 800], ['quality', '/quality?metric=mos_p5&by=codec'], ['problems', '/problems']]) {
+        await page.setViewportSize({ width: 1100, height });
         await visit(page, console.base + path);
+        // Live figures come every second.
         await page.waitForTimeout(2500);
+        const bottom = await page.evaluate(() => Math.max(...[...document.querySelectorAll('main > *, main .page > *')].map((one) => one.getBoundingClientRect().bottom)));
         const file = `${FOLDER}/console-${name}.png`;
-        await page.screenshot({ path: file });
+        await page.screenshot({ path: file, clip: { x: 0, y: 0, width: 1100, height: Math.min(height, Math.ceil(bottom) + 16) } });
         assert.ok(statSync(file).size < LARGEST, `${file} has ${statSync(file).size} bytes`);
       }
       quiet(page);
       await page.context().close();
     } finally {
-      console.stop();
+      await console.stop();
     }
   });
 }

@@ -134,7 +134,7 @@ export function states(it) {
       quiet(page);
       await page.context().close();
     } finally {
-      empty.stop();
+      await empty.stop();
     }
   });
 }

@@ -26,6 +26,7 @@ export const problems = {
   'problems.place_about': '{part} of these calls, {usual} of the others',
   'problems.field.trunk_from': 'from',
   'problems.field.trunk_to': 'to',
+  'problems.field.codec': 'codec',
   'problems.field.ua': 'device',
   'problems.field.ip': 'address',
   'problems.key.next': 'next problem',

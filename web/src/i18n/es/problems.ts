@@ -26,6 +26,7 @@ export const problems = {
   'problems.place_about': '{part} de estas llamadas, {usual} de las demás',
   'problems.field.trunk_from': 'desde',
   'problems.field.trunk_to': 'hacia',
+  'problems.field.codec': 'códec',
   'problems.field.ua': 'dispositivo',
   'problems.field.ip': 'dirección',
   'problems.key.next': 'problema siguiente',

@@ -5,7 +5,7 @@ import { summary, type Summary } from '../calls/queries';
 import { groupsOf, SPANS, type Detail, type Group, type Span } from './view';
 
 /** Fields by which a problem may lie in one place. */
-export const PLACES = ['trunk_from', 'trunk_to', 'ua', 'ip'] as const;
+export const PLACES = ['trunk_from', 'trunk_to', 'codec', 'ua', 'ip'] as const;
 
 export interface Overview {
   all: Summary;
