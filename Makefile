@@ -11,10 +11,11 @@ PACKAGED := $(TARGET)/packages
 PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 MOTO := $(TARGET)/moto
+SCHEMATHESIS := $(TARGET)/schemathesis
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo page page-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: help demo page page-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -25,6 +26,7 @@ help:
 	@echo "make test-packages  installs, runs, upgrades and purges them in bare Debian roots; SUITES='bookworm trixie'"
 	@echo "make lint    formatting and lints"
 	@echo "make page    the page of the console, from web/, as it becomes part of the program; make page-test tests it, in Chromium too"
+	@echo "make api-test  asks a console what its API describes, for ten minutes; SECONDS=n for longer. make test does so for one"
 	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
 	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
@@ -90,6 +92,10 @@ page:
 page-test:
 	@tools/page test
 
+# As long as that, and with other requests each time.
+api-test: packages-test
+	RINGTAP_API_SECONDS=$(or $(SECONDS),600) RINGTAP_API_REPORT=$(abspath $(TARGET)/api) $(CARGO) test --locked -p ringtap --test api -- --nocapture
+
 # By the profile of the tests, so that C libraries are compiled once.
 lint: packages-build
 	$(CARGO) fmt --all --check
@@ -147,7 +153,7 @@ packages-build:
 
 packages-test: packages-build
 	@missing=""; \
-	for program in chromium ffmpeg sox tshark valgrind; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	for program in chromium curl ffmpeg sox tshark valgrind; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	command -v ip >/dev/null || missing="$$missing iproute2"; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2 vo-amrwbenc:vo-amrwbenc0; do \
@@ -155,6 +161,7 @@ packages-test: packages-build
 	python3 -c 'import ensurepip' 2>/dev/null || missing="$$missing python3-venv"; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 	@$(MAKE) --no-print-directory $(MOTO)/requirements.txt || echo "moto, the S3 server for tests, cannot be installed: the tests that need it are skipped"
+	@$(MAKE) --no-print-directory $(SCHEMATHESIS)/requirements.txt || echo "schemathesis, which tests the API, cannot be installed: its test is skipped"
 
 # A server that speaks S3, in an environment of its own.
 $(MOTO)/requirements.txt: crates/bucket/tests/moto/requirements.txt
@@ -162,6 +169,14 @@ $(MOTO)/requirements.txt: crates/bucket/tests/moto/requirements.txt
 	@rm -rf $(MOTO)
 	@python3 -m venv $(MOTO)
 	@$(MOTO)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@cp $< $@
+
+# What asks the console for all that its API describes, in an environment of its own.
+$(SCHEMATHESIS)/requirements.txt: crates/ringtap/tests/api/requirements.txt
+	@echo "installing: schemathesis into $(SCHEMATHESIS)"
+	@rm -rf $(SCHEMATHESIS)
+	@python3 -m venv $(SCHEMATHESIS)
+	@$(SCHEMATHESIS)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@cp $< $@
 
 packages-bench: packages-test

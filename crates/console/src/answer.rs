@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use serde::Serialize;
 use serde_json::Value;
 
 /// A JSON document.
@@ -12,8 +13,9 @@ pub(crate) struct Answer(Value);
 
 impl Answer {
     /// A document that is ready.
-    pub(crate) fn of(value: Value) -> Self {
-        Self(value)
+    pub(crate) fn of(value: impl Serialize) -> Self {
+        // What is answered is made of strings, numbers, and lists and maps of them.
+        Self(serde_json::to_value(value).unwrap_or_default())
     }
 }
 

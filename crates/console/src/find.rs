@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use ringtap_model::{Call, Nanos, Stream};
 use ringtap_search::Expression;
 use ringtap_store::{Cursor, Reader, Search, SearchEnd};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::problem::Problem;
 use crate::viewer::Viewer;
@@ -54,18 +55,37 @@ impl Coverage {
     }
 
     /// As the API has it.
-    pub(crate) fn json(&self) -> Value {
+    pub(crate) fn answer(&self) -> CoverageAnswer {
         let searched = self.searched.as_ref();
-        json!({
-            "complete": self.is_complete(),
-            "reason": self.reason(),
-            "days": searched.map_or(0, |searched| searched.days),
-            "days_searched": searched.map_or(0, |searched| searched.days_searched),
-            "looked_at": searched.map_or(0, |searched| searched.looked_at),
-            "from_us": self.span.map(|(from, _)| from.micros()),
-            "until_us": self.span.map(|(_, until)| until.micros()),
-        })
+        CoverageAnswer {
+            complete: self.is_complete(),
+            reason: self.reason(),
+            days: searched.map_or(0, |searched| searched.days),
+            days_searched: searched.map_or(0, |searched| searched.days_searched),
+            looked_at: searched.map_or(0, |searched| searched.looked_at),
+            from_us: self.span.map(|(from, _)| from.micros()),
+            until_us: self.span.map(|(_, until)| until.micros()),
+        }
     }
+}
+
+/// How far a search went.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Coverage)]
+pub(crate) struct CoverageAnswer {
+    /// Whether nothing was left out.
+    complete: bool,
+    /// Why it ended early: `more` where there are further pages, `time` where it took too long.
+    reason: Option<&'static str>,
+    /// Days that may have such calls.
+    days: usize,
+    /// Days of them that were searched, the newest first.
+    days_searched: usize,
+    /// Records that were looked at.
+    looked_at: u64,
+    /// The time that was searched, as far as there are records.
+    from_us: Option<u64>,
+    until_us: Option<u64>,
 }
 
 /// The place that a program sends back.

@@ -18,18 +18,23 @@
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |
 //! | `summary` | what a result is made of |
+//! | `request` | what a request carries |
+//! | `document`, `openapi` | the description of the API |
 //! | `page` | the files of the page |
 //! | [`Problem`] | errors, RFC 9457 |
 #![forbid(unsafe_code)]
 
 mod answer;
+mod document;
 mod find;
 mod guard;
 mod hosts;
 mod mask;
+mod openapi;
 mod order;
 mod page;
 mod problem;
+mod request;
 mod router;
 mod routes;
 mod server;
@@ -46,10 +51,11 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+pub use document::openapi;
 pub use problem::Problem;
 pub use server::Security;
 pub use settings::{Link, Settings};
-pub use sources::{Daemon, OpenSpool, Sources};
+pub use sources::{Daemon, OpenSpool, Refused, Sources};
 
 /// Serves the console until `stop` says so, which is asked several times a second. `ready` is told the
 /// address once connections are accepted.
@@ -70,7 +76,7 @@ pub fn serve(
         .enable_all()
         .build()
         .context("the console cannot start its threads")?;
-    let app = state::App::open(&settings, sources)?;
+    let app = state::App::open(&settings, sources, openapi())?;
     runtime.block_on(async {
         let listener = server::Listener::bind(settings.listen, &settings.security, &settings.hosts).await?;
         ready(listener.address()?);

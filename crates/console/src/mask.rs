@@ -1,15 +1,16 @@
 //! Numbers hidden from those who may not see them: the same number is the same token wherever it stands.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhow::{Context, bail};
 use hmac::{Hmac, KeyInit, Mac};
 use ringtap_anonymise::{Key, Mask};
-use ringtap_model::Call;
+use ringtap_model::{Alarm, Call, FieldShape, FieldType, Record, Registration, Stream, User};
 use ringtap_wire::sip;
 use serde_json::Value;
 use sha2::Sha256;
@@ -80,7 +81,7 @@ impl Masker {
         // The longest first, so that no number is replaced within a longer one.
         let mut found: Vec<(String, String)> = found.into_iter().collect();
         found.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
-        replace(value, false, &found);
+        replace(value, "", &found);
     }
 
     fn collect(&self, value: &Value, is_number: bool, found: &mut BTreeMap<String, String>) {
@@ -126,8 +127,12 @@ impl Masker {
     }
 }
 
-fn replace(value: &mut Value, is_number: bool, found: &[(String, String)]) {
+/// `name` is that of the field.
+fn replace(value: &mut Value, name: &str, found: &[(String, String)]) {
+    let is_number = NUMBERS.contains(&name);
     match value {
+        // The digits of an id or an address may be those of somebody's number, and are not.
+        Value::String(_) if !is_number && FIXED.contains(name) => {}
         Value::String(text) => {
             for (number, token) in found {
                 // Short texts (a name such as `1`) are replaced as values, not inside of others.
@@ -138,10 +143,8 @@ fn replace(value: &mut Value, is_number: bool, found: &[(String, String)]) {
                 }
             }
         }
-        Value::Array(values) => values.iter_mut().for_each(|value| replace(value, is_number, found)),
-        Value::Object(fields) => {
-            fields.iter_mut().for_each(|(name, value)| replace(value, NUMBERS.contains(&&**name), found))
-        }
+        Value::Array(values) => values.iter_mut().for_each(|value| replace(value, name, found)),
+        Value::Object(fields) => fields.iter_mut().for_each(|(name, value)| replace(value, name, found)),
         _ => {}
     }
 }
@@ -152,6 +155,35 @@ fn user_of(text: &str) -> &str {
     let rest = ["sips:", "sip:", "tel:"].iter().find_map(|scheme| text.strip_prefix(scheme)).unwrap_or(text);
     let end = rest.find(['@', ';', '>']).unwrap_or(rest.len());
     &rest[..end]
+}
+
+/// Fields of records whose values are ids, addresses or fixed names: no text in which a number could stand.
+static FIXED: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let (mut fixed, mut texts) = (BTreeSet::from(["type", "stream"]), BTreeSet::new());
+    for shapes in [Call::SHAPE, Stream::SHAPE, Registration::SHAPE, Alarm::SHAPE, User::SHAPE] {
+        sort_fields(shapes, &mut fixed, &mut texts);
+    }
+    &fixed - &texts
+});
+
+/// Adds the fields of a record and of its parts to those with fixed values, or to those with texts.
+fn sort_fields(
+    shapes: &[FieldShape],
+    fixed: &mut BTreeSet<&'static str>,
+    texts: &mut BTreeSet<&'static str>,
+) {
+    for shape in shapes {
+        match shape.kind {
+            FieldType::Id | FieldType::Ids | FieldType::Endpoint | FieldType::Name(_) => {
+                fixed.insert(shape.name);
+            }
+            FieldType::Text | FieldType::Texts => {
+                texts.insert(shape.name);
+            }
+            FieldType::Parts(_, shapes) => sort_fields(shapes, fixed, texts),
+            FieldType::Integer | FieldType::Real => {}
+        }
+    }
 }
 
 /// Fields that have numbers or names of people.
@@ -191,6 +223,18 @@ mod tests {
         assert_eq!(masker.token("+44 20 7946-0138"), masker.token("00442079460138"));
         assert_ne!(masker.token("442079460138"), masker.token("442079460139"));
         assert_ne!(Masker::new([8; 32]).token("442079460138"), masker.token("442079460138"));
+    }
+
+    /// A user called `full` or `192`, and a number whose digits an id has.
+    #[test]
+    fn an_id_an_address_and_a_fixed_name_stay_as_they_are() {
+        for user in ["full", "192", &samples::call().id.to_string()[4..8]] {
+            let call = Call { from_user: Some(user.to_owned()), ..samples::call() };
+            let masked = Masker::new([7; 32]).call(&call);
+            assert_ne!(masked.from_user, call.from_user);
+            let same = (masked.id, masked.recorded, masked.src, masked.streams);
+            assert_eq!(same, (call.id, call.recorded, call.src, call.streams), "{user}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
 
@@ -14,12 +14,22 @@ use crate::problem::Problem;
 #[allow_missing = true]
 struct Built;
 
+/// Answers to a method that a path does not take.
+pub(crate) async fn wrong_method(method: Method, uri: Uri) -> Problem {
+    Problem::method(format!(
+        "`{}` does not take {method}: `/api/v1/openapi.json` lists what it takes",
+        uri.path()
+    ))
+}
+
 /// Answers with a file of the page; every other path is one that the page itself reads.
 pub(crate) async fn serve(uri: Uri, headers: HeaderMap) -> Response {
     let path = uri.path().trim_start_matches('/');
     if path.starts_with("api/") {
-        return Problem::not_found(format!("the API has no `/{path}`: `/openapi.json` lists what it has"))
-            .into_response();
+        return Problem::not_found(format!(
+            "the API has no `/{path}`: `/api/v1/openapi.json` lists what it has"
+        ))
+        .into_response();
     }
     if let Some(file) = Built::get(path) {
         return answer(path, file, &headers);

@@ -5,14 +5,16 @@ use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// What went wrong, on what, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct Problem(Box<Details>);
 
-/// The members of a problem.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// An error (RFC 9457): what went wrong, on what, and what to do about it.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[schema(as = Problem)]
 pub struct Details {
     /// A path that names the kind, such as `/problems/query`.
     #[serde(rename = "type")]
@@ -35,7 +37,7 @@ pub struct Details {
     /// The right that is lacking.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub right: Option<&'static str>,
-    /// Of a login: a code of the second factor is wanted.
+    /// Of a login: a code of the second factor is wanted; then it is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_wanted: Option<bool>,
     /// Seconds to wait before another attempt.
@@ -154,6 +156,28 @@ impl Problem {
     /// It cannot be done in this state, such as listening to a call that was not recorded.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new("/problems/conflict", "It cannot be done", StatusCode::CONFLICT, detail)
+    }
+
+    /// The path does not take the method.
+    pub fn method(detail: impl Into<String>) -> Self {
+        Self::new("/problems/method", "The method is not possible", StatusCode::METHOD_NOT_ALLOWED, detail)
+    }
+
+    /// The body is in no format that can be read.
+    pub fn media_type(detail: impl Into<String>) -> Self {
+        let mut problem = Self::new(
+            "/problems/media-type",
+            "The body is not JSON",
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            detail,
+        );
+        problem.0.remedy = Some("send JSON, and `Content-Type: application/json` with it".into());
+        problem
+    }
+
+    /// The body is too long.
+    pub fn too_large(detail: impl Into<String>) -> Self {
+        Self::new("/problems/too-large", "The body is too long", StatusCode::PAYLOAD_TOO_LARGE, detail)
     }
 
     /// Too many attempts, or too much at once.

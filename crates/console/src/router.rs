@@ -3,47 +3,56 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{delete, get, patch, post};
+use axum::routing::get;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
 
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{about, alarms, audit, call, calls, kpis, live, people, session, trunks, users, why};
 use crate::state::App;
 
+/// The API. Every route is in its document: `routes!` takes path and method from the description.
+pub(crate) fn api() -> OpenApiRouter<App> {
+    let api = OpenApiRouter::default()
+        .routes(routes!(about::document))
+        .routes(routes!(session::show, session::login, session::logout))
+        .routes(routes!(about::about))
+        .routes(routes!(about::fields))
+        .routes(routes!(calls::list))
+        .routes(routes!(calls::summary))
+        .routes(routes!(calls::suggest))
+        .routes(routes!(calls::export))
+        .routes(routes!(call::show))
+        .routes(routes!(call::ladder))
+        .routes(routes!(call::svg))
+        .routes(routes!(call::pcap))
+        .routes(routes!(call::wav))
+        .routes(routes!(call::peaks))
+        .routes(routes!(live::events))
+        .routes(routes!(live::calls))
+        .routes(routes!(kpis::show))
+        .routes(routes!(users::list))
+        .routes(routes!(users::show))
+        .routes(routes!(alarms::list))
+        .routes(routes!(alarms::silence))
+        .routes(routes!(alarms::acknowledge))
+        .routes(routes!(trunks::list))
+        .routes(routes!(why::show))
+        .routes(routes!(audit::list))
+        .routes(routes!(people::list, people::add))
+        .routes(routes!(people::change))
+        .routes(routes!(people::tokens, people::make_token))
+        .routes(routes!(people::end_token));
+    OpenApiRouter::default().nest("/api/v1", api)
+}
+
 /// All routes.
 pub(crate) fn routes(app: App) -> Router {
-    let api = Router::new()
-        .route("/session", get(session::show).post(session::login).delete(session::logout))
-        .route("/about", get(about::about))
-        .route("/fields", get(about::fields))
-        .route("/calls", get(calls::list))
-        .route("/calls/summary", get(calls::summary))
-        .route("/calls/suggest", get(calls::suggest))
-        .route("/calls/export", get(calls::export))
-        .route("/calls/{id}", get(call::show))
-        .route("/calls/{id}/ladder", get(call::ladder))
-        .route("/calls/{id}/ladder.svg", get(call::svg))
-        .route("/calls/{id}/packets.pcap", get(call::pcap))
-        .route("/calls/{id}/sound.wav", get(call::wav))
-        .route("/calls/{id}/peaks", get(call::peaks))
-        .route("/live", get(live::events))
-        .route("/live/calls", get(live::calls))
-        .route("/kpis", get(kpis::show))
-        .route("/users", get(users::list))
-        .route("/users/{aor}", get(users::show))
-        .route("/alarms", get(alarms::list))
-        .route("/trunks", get(trunks::list))
-        .route("/why", get(why::show))
-        .route("/audit", get(audit::list))
-        .route("/people", get(people::list).post(people::add))
-        .route("/people/{name}", patch(people::change))
-        .route("/tokens", get(people::tokens).post(people::make_token))
-        .route("/tokens/{name}", delete(people::end_token))
-        .route("/alarms/silence", post(alarms::silence))
-        .route("/alarms/{id}/acknowledge", post(alarms::acknowledge));
-    Router::new()
-        .nest("/api/v1", api)
+    Router::from(api())
+        .route("/openapi.json", get(about::document))
         .route("/open/{key}", get(session::open))
+        .method_not_allowed_fallback(page::wrong_method)
         .fallback(page::serve)
         .layer(DefaultBodyLimit::max(BODY))
         .layer(from_fn_with_state(app.clone(), guard))

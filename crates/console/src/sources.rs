@@ -31,6 +31,18 @@ pub struct Sources {
 /// Opens the recorded packets.
 pub type OpenSpool = Arc<dyn Fn() -> anyhow::Result<Spool> + Send + Sync>;
 
+/// The running daemon answers that it will not: an error of [`Daemon`] may be one of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
+
 /// The running daemon. Each question blocks until it is answered.
 pub trait Daemon: Send + Sync {
     /// Its state: the JSON of `ringtap status --format json`, `status` in it.
@@ -58,14 +70,15 @@ pub trait Daemon: Send + Sync {
     ///
     /// # Errors
     ///
-    /// It does not answer, or no alarm of that id stands.
+    /// It does not answer, or no alarm of that id stands ([`Refused`]).
     fn acknowledge(&self, id: &str, by: &str, comment: &str) -> anyhow::Result<String>;
 
-    /// Tells nobody of the alarms of a rule and a subject for so many seconds; says what was done.
+    /// Tells nobody of the alarms of a rule and a subject for so many seconds, or
+    /// again where it is 0; says what was done.
     ///
     /// # Errors
     ///
-    /// It does not answer, or refuses.
+    /// It does not answer, or refuses ([`Refused`]).
     fn silence(
         &self,
         rule: &str,

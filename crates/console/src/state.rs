@@ -6,6 +6,7 @@ use std::time::Instant;
 use ringtap_access::{AuditLog, People};
 use ringtap_store::Reader;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use crate::hosts::Hosts;
 use crate::mask::{self, Masker};
@@ -29,6 +30,8 @@ pub(crate) struct Shared {
     pub(crate) masker: Masker,
     pub(crate) work: Work,
     pub(crate) sounds: SoundCache,
+    /// The description of the API, as it is sent, and what tells it from another one.
+    pub(crate) document: (String, String),
     /// The daemon's state, and when it was asked.
     pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
     /// What logs in without a question.
@@ -41,7 +44,7 @@ pub(crate) type DaemonState = Result<Arc<Value>, String>;
 
 impl App {
     /// Opens people, keys and the audit log.
-    pub(crate) fn open(settings: &Settings, sources: Sources) -> anyhow::Result<Self> {
+    pub(crate) fn open(settings: &Settings, sources: Sources, document: &str) -> anyhow::Result<Self> {
         let people = People::open(&settings.people, ringtap_access::Settings::default())?;
         let audit = AuditLog::open(&settings.people)?;
         let secret = mask::key(&settings.people)?;
@@ -53,11 +56,21 @@ impl App {
             masker: Masker::new(secret),
             work: Work::new(settings.search_time),
             sounds: SoundCache::default(),
+            document: compact(document)?,
             status: tokio::sync::Mutex::default(),
             link: settings.link.clone(),
             is_plain: matches!(settings.security, Security::Plain),
         })))
     }
+}
+
+/// A document without the spaces and lines that are for people, and its tag.
+fn compact(document: &str) -> anyhow::Result<(String, String)> {
+    let document: Value = serde_json::from_str(document)?;
+    let text = document.to_string();
+    let hash = Sha256::digest(&text);
+    let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    Ok((text, format!("\"{tag}\"")))
 }
 
 impl std::ops::Deref for App {

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use ringtap_kpi::Sketch;
 use ringtap_model::{Call, Stream};
 use ringtap_quality::kpi::{Kpi, Outcomes};
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
+use crate::find::CoverageAnswer;
 use crate::problem::Problem;
 
 /// Adds up calls one by one, in bounded memory.
@@ -96,21 +98,22 @@ impl Summary {
     }
 
     /// As the API has it; `coverage` says of what.
-    pub(crate) fn into_json(self, coverage: Value) -> Value {
+    pub(crate) fn into_answer(self, coverage: CoverageAnswer) -> CallSummary {
         let codes: Vec<(u16, u64)> = self.codes.iter().map(|(code, count)| (*code, *count)).collect();
         let outcomes = Outcomes(&codes);
-        let mos: Vec<Value> = self
+        let with_mos = self.mos.iter().sum();
+        let mos = self
             .mos
             .iter()
             .enumerate()
             .map(|(bin, calls)| {
                 let from = 1.0 + bin as f64 * MOS_STEP;
                 let round = |value: f64| (value * 10.0).round() / 10.0;
-                json!({ "from": round(from), "until": round(from + MOS_STEP), "calls": calls })
+                MosBin { from: round(from), until: round(from + MOS_STEP), calls: *calls }
             })
             .collect();
         let time = over_time(&self.minutes);
-        let facets: serde_json::Map<String, Value> = self
+        let facets = self
             .facets
             .into_iter()
             .map(|(facet, counts)| {
@@ -118,32 +121,29 @@ impl Summary {
                 counts
                     .sort_by(|(one, calls), (other, others)| others.cmp(calls).then_with(|| one.cmp(other)));
                 counts.truncate(SHOWN_VALUES);
-                let values: Vec<Value> = counts
-                    .into_iter()
-                    .map(|(value, calls)| json!({ "value": value, "calls": calls }))
-                    .collect();
-                (facet.name.to_owned(), Value::Array(values))
+                let values = counts.into_iter().map(|(value, calls)| FacetValue { value, calls });
+                (facet.name, values.collect())
             })
             .collect();
-        json!({
-            "calls": self.calls,
-            "answered": self.answered,
-            "asr": Kpi::Asr.of(outcomes).percent(),
-            "ner": Kpi::Ner.of(outcomes).percent(),
-            "definitions": { "asr": Kpi::Asr.definition(), "ner": Kpi::Ner.definition() },
-            "acd_ms": self.lengths.mean(),
-            "pdd_ms_median": self.delays.quantile(0.5),
-            "with_mos": self.mos.iter().sum::<u64>(),
-            "mos": mos,
-            "time": time,
-            "facets": facets,
-            "coverage": coverage,
-        })
+        CallSummary {
+            calls: self.calls,
+            answered: self.answered,
+            asr: Kpi::Asr.of(outcomes).percent(),
+            ner: Kpi::Ner.of(outcomes).percent(),
+            definitions: Definitions { asr: Kpi::Asr.definition(), ner: Kpi::Ner.definition() },
+            acd_ms: self.lengths.mean(),
+            pdd_ms_median: self.delays.quantile(0.5),
+            with_mos,
+            mos,
+            time,
+            facets,
+            coverage,
+        }
     }
 }
 
 /// Calls over time, in at most [`BARS`] bars of whole minutes.
-fn over_time(minutes: &BTreeMap<u64, (u64, u64)>) -> Vec<Value> {
+fn over_time(minutes: &BTreeMap<u64, (u64, u64)>) -> Vec<TimeBar> {
     let (Some((first, _)), Some((last, _))) = (minutes.first_key_value(), minutes.last_key_value()) else {
         return Vec::new();
     };
@@ -160,9 +160,67 @@ fn over_time(minutes: &BTreeMap<u64, (u64, u64)>) -> Vec<Value> {
     }
     let bar = |(place, (calls, bad)): (usize, (u64, u64))| {
         let from = (begin + place as u64 * step) * MINUTE;
-        json!({ "from_us": from, "until_us": from + step * MINUTE, "calls": calls, "bad": bad })
+        TimeBar { from_us: from, until_us: from + step * MINUTE, calls, bad }
     };
     counts.into_iter().enumerate().map(bar).collect()
+}
+
+/// What a result is made of.
+#[derive(Serialize, ToSchema)]
+pub(crate) struct CallSummary {
+    calls: u64,
+    answered: u64,
+    /// Answer-seizure ratio, in percent.
+    asr: Option<f64>,
+    /// Network effectiveness ratio, in percent.
+    ner: Option<f64>,
+    definitions: Definitions,
+    /// Mean length of answered calls.
+    acd_ms: Option<f64>,
+    pdd_ms_median: Option<f64>,
+    /// Calls that have a MOS.
+    with_mos: u64,
+    /// Calls by their MOS, from 1 to 5.
+    mos: Vec<MosBin>,
+    /// Calls over time, in at most 120 bars of whole minutes.
+    time: Vec<TimeBar>,
+    /// The commonest values of each field that was asked for.
+    facets: BTreeMap<&'static str, Vec<FacetValue>>,
+    coverage: CoverageAnswer,
+}
+
+/// How ratios are computed.
+#[derive(Serialize, ToSchema)]
+struct Definitions {
+    asr: &'static str,
+    ner: &'static str,
+}
+
+/// Calls whose MOS is in this span.
+#[derive(Serialize, ToSchema)]
+struct MosBin {
+    from: f64,
+    /// Not included.
+    until: f64,
+    calls: u64,
+}
+
+/// Calls that began in this span.
+#[derive(Serialize, ToSchema)]
+struct TimeBar {
+    from_us: u64,
+    /// Not included.
+    until_us: u64,
+    calls: u64,
+    /// Calls with a note that tells of a problem.
+    bad: u64,
+}
+
+/// Calls that have this value.
+#[derive(Serialize, ToSchema)]
+struct FacetValue {
+    value: String,
+    calls: u64,
 }
 
 /// Fields whose values can be counted.
@@ -218,6 +276,7 @@ mod tests {
     use ringtap_testing::samples;
 
     use super::*;
+    use crate::find::Coverage;
 
     #[test]
     fn calls_add_up() {
@@ -228,7 +287,7 @@ mod tests {
             let call = Call { invite, mos: Some(4.35), ..samples::call() };
             summary.add(&call, &[samples::stream()]);
         }
-        let value = summary.into_json(Value::Null);
+        let value = serde_json::to_value(summary.into_answer(Coverage::default().answer())).unwrap();
         assert_eq!(value["calls"], 200);
         assert_eq!(value["mos"][16]["calls"], 200, "{}", value["mos"]);
         assert_eq!(value["mos"][16]["from"], 4.2);

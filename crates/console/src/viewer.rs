@@ -9,6 +9,7 @@ use axum::http::request::Parts;
 use ringtap_access::{Action, Actor, Identity, NewEntry, Refusal, Right, What};
 use ringtap_model::Call;
 use ringtap_report::time;
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::answer::Answer;
@@ -107,7 +108,8 @@ impl Viewer {
     }
 
     /// An answer without the numbers that may not be seen.
-    pub(crate) fn answer(&self, app: &Shared, mut value: Value) -> Answer {
+    pub(crate) fn answer(&self, app: &Shared, value: impl Serialize) -> Answer {
+        let mut value: Value = serde_json::to_value(value).unwrap_or_default();
         if !self.has(Right::Numbers) {
             app.masker.json(&mut value);
         }
@@ -176,6 +178,20 @@ impl FromRequestParts<App> for Viewer {
     }
 }
 
+impl From<ringtap_access::Error> for Problem {
+    /// What is wrong with a request is no failure of the console.
+    fn from(error: ringtap_access::Error) -> Self {
+        use ringtap_access::Error;
+        let said = error.to_string();
+        match error {
+            Error::Nobody { .. } | Error::NotFound { .. } => Self::not_found(said),
+            Error::Name { .. } | Error::Password(_) => Self::request(said, "choose another one"),
+            Error::Io { .. } | Error::Database { .. } => anyhow::Error::from(error).into(),
+            _ => Self::conflict(said),
+        }
+    }
+}
+
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let said = refusal.to_string();
@@ -184,7 +200,7 @@ impl From<Refusal> for Problem {
             Refusal::CodeNeeded => Self::refused_login(said, true),
             Refusal::Wait(wait) => Self::busy(said, wait.0.div_ceil(1_000_000_000).max(1)),
             Refusal::Busy => Self::busy(said, 2),
-            Refusal::Failed(error) => anyhow::Error::from(error).into(),
+            Refusal::Failed(error) => error.into(),
             _ => Self::login().saying(said),
         }
     }

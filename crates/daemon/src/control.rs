@@ -356,7 +356,7 @@ fn hold(context: &ControlContext, call: &str, case: &str, product: bool) -> anyh
 ///
 /// # Errors
 ///
-/// No program listens there, or it refuses the request.
+/// No program listens there, or it refuses the request ([`Refused`]).
 pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
     let reach = || {
         format!(
@@ -375,8 +375,20 @@ pub fn ask(path: &Path, request: &Request) -> anyhow::Result<String> {
     connection.take(ANSWER).read_to_string(&mut told).with_context(reach)?;
     let answer: Answer =
         serde_json::from_str(&told).context("ringtap ended before it answered: is it still running?")?;
-    if answer.ok { Ok(answer.told) } else { bail!(answer.told) }
+    if answer.ok { Ok(answer.told) } else { Err(Refused(answer.told).into()) }
 }
+
+/// The running program was reached, and refuses a request: the error of [`ask`] is one of these.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused(pub String);
+
+impl std::fmt::Display for Refused {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
 
 /// Most calls in progress that are listed: a worker lists a thousand in some 30 ms, while its ring fills.
 pub const MOST_CALLS: usize = 1_000;

@@ -1,20 +1,41 @@
 //! Alarms: those that stand, those of the past, and what people do about them.
 
-use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Alarm, Condition, Filter, Nanos};
 use ringtap_store::Query as Stored;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::TimeSpan;
 use crate::answer::Answer;
+use crate::openapi::records::AlarmRecord;
+use crate::openapi::refusals::{Busy, Conflict};
 use crate::problem::Problem;
+use crate::request::{Bounded, Json, Path, Query};
 use crate::state::App;
 use crate::viewer::Viewer;
 
-/// `GET /alarms`: newest first.
+/// Alarms.
+#[derive(Serialize, ToSchema)]
+struct AlarmList {
+    /// The newest first.
+    #[schema(value_type = Vec<AlarmRecord>)]
+    alarms: Vec<Alarm>,
+    /// How many of them stand.
+    standing: usize,
+    /// Whether these are all of that time.
+    complete: bool,
+}
+
+/// Alarms, the newest first
+///
+/// Those that were raised in the time that is given, and at most 1,000. Those that stand come from the
+/// daemon, where it answers.
+#[utoipa::path(
+    get, path = "/alarms", operation_id = "list_alarms", tag = "alarms", params(TimeSpan),
+    responses((status = 200, description = "Alarms.", body = AlarmList), Busy)
+)]
 pub(crate) async fn list(
     State(app): State<App>,
     viewer: Viewer,
@@ -46,18 +67,33 @@ pub(crate) async fn list(
     }
     alarms.sort_by_key(|alarm| std::cmp::Reverse((alarm.raised, alarm.id)));
     let stand = alarms.iter().filter(|alarm| alarm.cleared.is_none()).count();
-    Ok(viewer.answer(&app, json!({ "alarms": alarms, "standing": stand, "complete": !cut })))
+    Ok(viewer.answer(&app, AlarmList { alarms, standing: stand, complete: !cut }))
 }
 
 /// What somebody writes about an alarm.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Comment {
+    /// For others who look at it.
     #[serde(default)]
     comment: String,
 }
 
-/// `POST /alarms/ID/acknowledge`.
+/// What was done.
+#[derive(Serialize, ToSchema)]
+struct Done {
+    /// In a sentence.
+    done: String,
+}
+
+/// Marks a standing alarm as known
+///
+/// Nobody is told of it again. Needs the right `rules`.
+#[utoipa::path(
+    post, path = "/alarms/{id}/acknowledge", operation_id = "acknowledge_alarm", tag = "alarms",
+    params(("id" = String, Path, description = "The alarm: its `id`.")), request_body = Comment,
+    responses((status = 200, description = "It is marked.", body = Done), Conflict)
+)]
 pub(crate) async fn acknowledge(
     State(app): State<App>,
     viewer: Viewer,
@@ -70,21 +106,32 @@ pub(crate) async fn acknowledge(
         .await?;
     let by = viewer.name().to_owned();
     let told = app.ask(move |daemon| daemon.acknowledge(&id, &by, &said.comment)).await?;
-    Ok(Answer::of(json!({ "done": told })))
+    Ok(Answer::of(Done { done: told }))
 }
 
 /// For which alarms nobody is told, and until when.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Silence {
+    /// The name of its rule.
     rule: String,
+    /// What it is about, such as a trunk.
     subject: String,
-    seconds: u64,
+    /// For how long, from now, at most a year; 0 ends the silence.
+    #[schema(value_type = u64, maximum = 31536000)]
+    seconds: Bounded<0, 31_536_000>,
+    /// For others who look at it.
     #[serde(default)]
     comment: String,
 }
 
-/// `POST /alarms/silence`.
+/// Tells nobody of the alarms of a rule and a subject for a while
+///
+/// Needs the right `rules`.
+#[utoipa::path(
+    post, path = "/alarms/silence", operation_id = "silence_alarms", tag = "alarms", request_body = Silence,
+    responses((status = 200, description = "They are silent.", body = Done), Conflict)
+)]
 pub(crate) async fn silence(
     State(app): State<App>,
     viewer: Viewer,
@@ -93,6 +140,7 @@ pub(crate) async fn silence(
     viewer.need(Right::Rules)?;
     viewer.need_everything("alarms")?;
     let Silence { rule, subject, seconds, comment } = wanted;
+    let seconds = seconds.get() as u64;
     app.note(
         &viewer,
         Action::Change,
@@ -101,7 +149,7 @@ pub(crate) async fn silence(
     .await?;
     let by = viewer.name().to_owned();
     let told = app.ask(move |daemon| daemon.silence(&rule, &subject, seconds, &by, &comment)).await?;
-    Ok(Answer::of(json!({ "done": told })))
+    Ok(Answer::of(Done { done: told }))
 }
 
 /// Most alarms of an answer.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
+use axum::extract::State;
 use axum::http::header::{
     ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, RANGE,
 };
@@ -13,13 +13,18 @@ use ringtap_access::{Action, Right, What};
 use ringtap_model::{Call, Id, Recorded, Stream};
 use ringtap_report::sentence;
 use ringtap_spool::Reader as Spool;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 use super::ladder::Ladder;
+use super::lost_packets::Mark;
 use super::packets::RecordedCall;
 use crate::answer::Answer;
+use crate::openapi::records::{CallRecord, StreamRecord};
+use crate::openapi::refusals::{Busy, Conflict, Missing};
 use crate::problem::Problem;
+use crate::request::{Bounded, Path, Query};
 use crate::sound_cache::Sound;
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
@@ -71,7 +76,56 @@ fn id_of(text: &str) -> Result<Id, Problem> {
     })
 }
 
-/// `GET /calls/ID`.
+/// A call.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it describes the variable part of these paths")]
+struct CallPath {
+    /// The id of its record: 32 hex digits.
+    #[param(pattern = "^[0-9a-f]{32}$")]
+    id: String,
+}
+
+/// A call with its legs and streams.
+#[derive(Serialize, ToSchema)]
+struct CallDetails {
+    #[schema(value_type = CallRecord)]
+    call: Call,
+    /// The legs of its conversation, itself included.
+    #[schema(value_type = Vec<CallRecord>)]
+    legs: Vec<Call>,
+    /// Its own media streams.
+    #[schema(value_type = Vec<StreamRecord>)]
+    streams: Vec<Stream>,
+    /// What happened, for people.
+    sentences: Vec<String>,
+    packets: CallPackets,
+    rights: CallRights,
+}
+
+/// What was recorded of a call, and whether it can be read here.
+#[derive(Serialize, ToSchema)]
+struct CallPackets {
+    /// As the field `recorded` of the record.
+    kept: &'static str,
+    available: bool,
+    /// Why they are not.
+    reason: Option<String>,
+}
+
+/// What whoever asks may do with a call.
+#[derive(Serialize, ToSchema)]
+struct CallRights {
+    signalling: bool,
+    listen: bool,
+    export: bool,
+}
+
+/// A call with its legs and streams
+#[utoipa::path(
+    get, path = "/calls/{id}", operation_id = "show_call", tag = "call", params(CallPath),
+    responses((status = 200, description = "The call.", body = CallDetails), Missing, Busy)
+)]
 pub(crate) async fn show(
     State(app): State<App>,
     viewer: Viewer,
@@ -85,36 +139,41 @@ pub(crate) async fn show(
         .work
         .read(move |_| {
             let found = find(&seen, &by, &id, true)?;
-            let (call, streams) = found.call();
-            let legs: Vec<&Call> = found.legs.iter().map(|(leg, _)| leg).collect();
-            Ok(json!({
-                "call": call,
-                "legs": legs,
-                "streams": streams,
-                "sentences": [sentence::of_call(call, streams)],
-                "packets": packets(&seen, call),
-                "rights": {
-                    "signalling": by.has(Right::Signalling),
-                    "listen": by.has(Right::Listen),
-                    "export": by.has(Right::Export),
+            let (call, streams) = found.call().clone();
+            Ok(CallDetails {
+                sentences: vec![sentence::of_call(&call, &streams)],
+                packets: packets(&seen, &call),
+                rights: CallRights {
+                    signalling: by.has(Right::Signalling),
+                    listen: by.has(Right::Listen),
+                    export: by.has(Right::Export),
                 },
-            }))
+                legs: found.legs.into_iter().map(|(leg, _)| leg).collect(),
+                call,
+                streams,
+            })
         })
         .await?;
     Ok(viewer.answer(&app, value))
 }
 
 /// What was recorded, and whether it can be read here.
-fn packets(app: &Shared, call: &Call) -> Value {
+fn packets(app: &Shared, call: &Call) -> CallPackets {
     let reason = match (call.recorded, &app.sources.spool) {
         (Recorded::None, _) => Some("no packets of this call were recorded: see [spool] and its rules"),
         (_, None) => Some("the console was started without `--spool`, so it cannot read recorded packets"),
         _ => None,
     };
-    json!({ "kept": call.recorded.name(), "available": reason.is_none(), "reason": reason })
+    CallPackets { kept: call.recorded.name(), available: reason.is_none(), reason: reason.map(str::to_owned) }
 }
 
-/// `GET /calls/ID/ladder`.
+/// The messages of a call, all legs of its conversation on one sheet
+///
+/// Needs the right `signalling`.
+#[utoipa::path(
+    get, path = "/calls/{id}/ladder", operation_id = "show_ladder", tag = "call", params(CallPath),
+    responses((status = 200, description = "The ladder.", body = Ladder), Missing, Busy)
+)]
 pub(crate) async fn ladder(
     State(app): State<App>,
     viewer: Viewer,
@@ -130,8 +189,7 @@ pub(crate) async fn ladder(
             let found = find(&seen, &by, &id, true)?;
             let masker = (!by.has(Right::Numbers)).then_some(&seen.masker);
             let mut spool = seen.sources.spool.as_ref().map(|open| open()).transpose()?;
-            let ladder = Ladder::of(&found.legs, spool.as_mut(), masker)?;
-            Ok(serde_json::to_value(ladder).unwrap_or_default())
+            Ok(Ladder::of(&found.legs, spool.as_mut(), masker)?)
         })
         .await?;
     Ok(Answer::of(value))
@@ -183,7 +241,17 @@ fn recorded<'a>(spool: &'a mut Spool, call: &Call, streams: &[Stream]) -> Result
     RecordedCall::find(spool, call, streams).map_err(|error| Problem::conflict(format!("{error:#}")))
 }
 
-/// `GET /calls/ID/packets.pcap`.
+/// The packets of a call as pcapng
+///
+/// Needs the rights `export`, `signalling`, `numbers` and `listen`: the packets of its media are the call
+/// itself.
+#[utoipa::path(
+    get, path = "/calls/{id}/packets.pcap", operation_id = "download_packets", tag = "call", params(CallPath),
+    responses(
+        (status = 200, description = "A file.", body = Vec<u8>, content_type = "application/x-pcapng"),
+        Missing, Conflict, Busy
+    )
+)]
 pub(crate) async fn pcap(
     State(app): State<App>,
     viewer: Viewer,
@@ -200,7 +268,16 @@ pub(crate) async fn pcap(
     file(&app, &viewer, id, name, "application/x-pcapng", |call, bytes| call.pcap(bytes)).await
 }
 
-/// `GET /calls/ID/ladder.svg`.
+/// The ladder of a call as a picture
+///
+/// Needs the rights `signalling` and `numbers`.
+#[utoipa::path(
+    get, path = "/calls/{id}/ladder.svg", operation_id = "draw_ladder", tag = "call", params(CallPath),
+    responses(
+        (status = 200, description = "A picture.", body = String, content_type = "image/svg+xml"),
+        Missing, Conflict, Busy
+    )
+)]
 pub(crate) async fn svg(
     State(app): State<App>,
     viewer: Viewer,
@@ -245,7 +322,28 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
         .await
 }
 
-/// `GET /calls/ID/sound.wav`, whole or a range of bytes (RFC 9110 section 14).
+/// The sound of a call as WAV
+///
+/// Two channels, the caller left and the callee right, whole or a range of bytes (RFC 9110 section 14).
+/// Needs the right `listen`.
+#[utoipa::path(
+    get, path = "/calls/{id}/sound.wav", operation_id = "download_sound", tag = "call",
+    params(
+        CallPath,
+        ("Range" = Option<String>, Header, description = "`bytes=A-B`, `bytes=A-` or `bytes=-N`.",
+            example = "bytes=0-65535")
+    ),
+    responses(
+        (status = 200, description = "All of it.", body = Vec<u8>, content_type = "audio/wav",
+            headers(("Accept-Ranges" = String, description = "`bytes`"))),
+        (status = 206, description = "The range, or the first MiB of it.", body = Vec<u8>,
+            content_type = "audio/wav",
+            headers(("Content-Range" = String, description = "`bytes A-B/LENGTH`"))),
+        (status = 416, description = "There is no such range; without a body.",
+            headers(("Content-Range" = String, description = "`bytes */LENGTH`"))),
+        Missing, Conflict, Busy
+    )
+)]
 pub(crate) async fn wav(
     State(app): State<App>,
     viewer: Viewer,
@@ -319,7 +417,44 @@ fn span(range: &str, length: u64) -> Option<(u64, u64)> {
     (from < to).then_some((from, to))
 }
 
-/// `GET /calls/ID/peaks`: the waveform.
+/// How many points are drawn.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Points {
+    /// Most points of a track; 2,000 unless it is given.
+    #[param(value_type = Option<usize>, minimum = 10, maximum = 20000)]
+    points: Option<Bounded<10, 20_000>>,
+}
+
+/// The waveform of a call.
+#[derive(Serialize, ToSchema)]
+struct Waveform {
+    tracks: Vec<WaveTrack>,
+    /// Where packets are missing.
+    #[schema(value_type = Vec<Mark>)]
+    marks: Value,
+}
+
+/// One direction.
+#[derive(Serialize, ToSchema)]
+struct WaveTrack {
+    #[schema(example = "caller_to_callee")]
+    direction: &'static str,
+    /// When it begins.
+    first_us: Option<u64>,
+    seconds: Option<f64>,
+    /// The lowest and the highest sample of each point, -1 to 1.
+    peaks: Vec<[f64; 2]>,
+}
+
+/// The waveform of a call
+///
+/// Needs the right `listen`.
+#[utoipa::path(
+    get, path = "/calls/{id}/peaks", operation_id = "show_waveform", tag = "call", params(CallPath, Points),
+    responses((status = 200, description = "The waveform.", body = Waveform), Missing, Conflict, Busy)
+)]
 pub(crate) async fn peaks(
     State(app): State<App>,
     viewer: Viewer,
@@ -330,20 +465,14 @@ pub(crate) async fn peaks(
     viewer.need(Right::Listen)?;
     let sound = sound(&app, &viewer, id).await?;
     let whole: Value = serde_json::from_slice(&sound.peaks).map_err(anyhow::Error::from)?;
-    Ok(Answer::of(drawn(&whole, &sound.marks, wanted.points.unwrap_or(2_000).clamp(10, 20_000))))
-}
-
-/// How many points are drawn.
-#[derive(Deserialize)]
-pub(crate) struct Points {
-    points: Option<usize>,
+    Ok(Answer::of(drawn(&whole, &sound.marks, wanted.points.map_or(2_000, Bounded::get))))
 }
 
 /// The waveform in at most so many points: of several, the lowest and the highest.
-fn drawn(whole: &Value, marks: &Value, points: usize) -> Value {
+fn drawn(whole: &Value, marks: &Value, points: usize) -> Waveform {
     let channels = whole["peaks"].as_array().map(Vec::as_slice).unwrap_or_default();
     let directions = ["caller_to_callee", "callee_to_caller"];
-    let tracks: Vec<Value> = channels
+    let tracks = channels
         .iter()
         .zip(directions)
         .map(|(channel, direction)| {
@@ -362,15 +491,11 @@ fn drawn(whole: &Value, marks: &Value, points: usize) -> Value {
                     [low, high]
                 })
                 .collect();
-            json!({
-                "direction": direction,
-                "first_us": whole["start_us"],
-                "seconds": whole["duration"],
-                "peaks": peaks,
-            })
+            let (first_us, seconds) = (whole["start_us"].as_u64(), whole["duration"].as_f64());
+            WaveTrack { direction, first_us, seconds, peaks }
         })
         .collect();
-    json!({ "tracks": tracks, "marks": marks })
+    Waveform { tracks, marks: marks.clone() }
 }
 
 /// Most legs of a conversation that a page shows.
@@ -380,6 +505,8 @@ const PIECE: u64 = 1 << 20;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -404,6 +531,6 @@ mod tests {
     fn a_waveform_keeps_its_lows_and_highs() {
         let whole = json!({ "start_us": 5, "duration": 1.0, "peaks": [[-0.1, 0.2, -0.5, 0.1, 0.0, 0.9]] });
         let drawn = drawn(&whole, &json!([]), 2);
-        assert_eq!(drawn["tracks"][0]["peaks"], json!([[-0.5, 0.2], [0.0, 0.9]]));
+        assert_eq!(drawn.tracks[0].peaks, [[-0.5, 0.2], [0.0, 0.9]]);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use axum::body::Body;
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::http::HeaderValue;
 use axum::http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::Response;
@@ -14,32 +14,101 @@ use ringtap_report::json::Lines;
 use ringtap_report::time;
 use ringtap_search::{Context, Expression, FieldName, ParseError, Test, complete, parse};
 use ringtap_store::{Cursor, RunningSearch};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::Answer;
-use crate::find::{self, Coverage, Find};
+use crate::find::{self, Coverage, CoverageAnswer, Find};
+use crate::openapi::records::CallRecord;
+use crate::openapi::refusals::Busy;
 use crate::order::Sort;
-use crate::problem::Problem;
+use crate::problem::{Details, Problem};
+use crate::request::{Bounded, Query};
 use crate::state::{App, Shared};
-use crate::summary::{Facet, Summary};
+use crate::summary::{CallSummary, Facet, Summary};
 use crate::viewer::Viewer;
 use crate::work::Stop;
 
-/// A search.
-#[derive(Deserialize)]
-pub(crate) struct Wanted {
+/// A page of a search.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WantedPage {
+    /// The search (docs/manual/search.md); all calls unless it is given.
     #[serde(default)]
+    #[param(example = "number:*0138 -2d")]
     q: String,
-    limit: Option<usize>,
+    /// Most calls of the page; 100 unless it is given.
+    #[param(value_type = Option<usize>, minimum = 1, maximum = 1000)]
+    limit: Option<Bounded<1, MOST>>,
+    /// Where it goes on: `next` of the page before.
     cursor: Option<String>,
+    /// A field that is `sortable`, `-` in front of it for the greatest first; `-began` unless it is given.
+    #[param(example = "-mosworst")]
     sort: Option<String>,
-    #[serde(default)]
-    facets: String,
-    format: Option<String>,
-    /// The viewer's zone, in which times without an offset are read.
+    /// The zone in which times without an offset are read; UTC unless it is given.
     #[serde(alias = "tz")]
+    #[param(example = "Europe/Berlin")]
     zone: Option<String>,
+}
+
+/// What is counted of a search.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WantedSummary {
+    /// The search (docs/manual/search.md); all calls unless it is given.
+    #[serde(default)]
+    #[param(example = "state:failed -2d")]
+    q: String,
+    /// Fields whose values are counted, with commas.
+    #[serde(default)]
+    #[param(example = "codec,trunk_to")]
+    facets: String,
+    /// The zone in which times without an offset are read; UTC unless it is given.
+    #[serde(alias = "tz")]
+    #[param(example = "Europe/Berlin")]
+    zone: Option<String>,
+}
+
+/// A search whose calls are wanted as a file.
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WantedFile {
+    /// The search (docs/manual/search.md); all calls unless it is given.
+    #[serde(default)]
+    #[param(example = "state:failed -2d")]
+    q: String,
+    /// `csv` unless it is given.
+    #[param(inline, example = "jsonl")]
+    format: Option<FileFormat>,
+    /// The zone in which times without an offset are read; UTC unless it is given.
+    #[serde(alias = "tz")]
+    #[param(example = "Europe/Berlin")]
+    zone: Option<String>,
+}
+
+/// A format of a file of calls.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum FileFormat {
+    Csv,
+    Jsonl,
+}
+
+/// A page of calls.
+#[derive(Serialize, ToSchema)]
+struct CallPage {
+    #[schema(value_type = Vec<CallRecord>)]
+    calls: Vec<Call>,
+    /// The `cursor` of the next page; null where there is none.
+    next: Option<String>,
+    /// How the search was understood.
+    #[schema(example = "calls of or to a number that ends in 0138, up at 15:00")]
+    understood: String,
+    coverage: CoverageAnswer,
+    took_ms: f64,
 }
 
 impl From<ParseError> for Problem {
@@ -92,25 +161,26 @@ fn asks_for_numbers(expression: &Expression) -> bool {
 }
 
 /// Notes a search. Its text may have numbers.
-async fn note(
-    app: &App,
-    viewer: &Viewer,
-    action: Action,
-    what: &str,
-    wanted: &Wanted,
-) -> Result<(), Problem> {
-    let what = match wanted.q.is_empty() {
+async fn note(app: &App, viewer: &Viewer, action: Action, what: &str, q: &str) -> Result<(), Problem> {
+    let what = match q.is_empty() {
         true => What::from(format!("{what}: all calls")),
-        false => What::from(format!("{what}: ")).number(&*wanted.q),
+        false => What::from(format!("{what}: ")).number(q),
     };
     app.note(viewer, action, what).await
 }
 
-/// `GET /calls`: a page, the newest first or in the order that `sort` names.
+/// A page of calls
+///
+/// The newest first; what arrives meanwhile is neither shown twice nor skipped. In the order that `sort`
+/// names there is one page, which is chosen among all calls that were found.
+#[utoipa::path(
+    get, path = "/calls", operation_id = "list_calls", tag = "calls", params(WantedPage),
+    responses((status = 200, description = "A page.", body = CallPage), Busy)
+)]
 pub(crate) async fn list(
     State(app): State<App>,
     viewer: Viewer,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<WantedPage>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     let expression = app.parsed(&viewer, &wanted.q, wanted.zone.as_deref())?;
@@ -118,9 +188,9 @@ pub(crate) async fn list(
     let after = wanted.cursor.as_deref().filter(|text| !text.is_empty());
     let after = after.map(find::cursor).transpose()?;
     if after.is_none() {
-        note(&app, &viewer, Action::Search, "calls", &wanted).await?;
+        note(&app, &viewer, Action::Search, "calls", &wanted.q).await?;
     }
-    let limit = wanted.limit.unwrap_or(100).clamp(1, MOST);
+    let limit = wanted.limit.map_or(100, Bounded::get);
     let understood = expression.in_words(&app.context(wanted.zone.as_deref()));
     let begun = Instant::now();
     let (reading, by) = (app.clone(), viewer.clone());
@@ -133,18 +203,11 @@ pub(crate) async fn list(
             let range = Range { after, limit: enough, with_streams: false, stop };
             let coverage = walk(&reading, &by, &expression, range, |call, _| Ok(page.add(call)))?;
             let next = coverage.next().filter(|_| sort.is_of_time());
-            Ok((page.finish(), next, coverage.json()))
+            Ok((page.finish(), next, coverage.answer()))
         })
         .await?;
     let took = (begun.elapsed().as_secs_f64() * 1e4).round() / 10.0;
-    let value = json!({
-        "calls": calls,
-        "next": next,
-        "understood": understood,
-        "coverage": coverage,
-        "took_ms": took,
-    });
-    Ok(viewer.answer(&app, value))
+    Ok(viewer.answer(&app, CallPage { calls, next, understood, coverage, took_ms: took }))
 }
 
 /// What of a search is walked through.
@@ -167,16 +230,20 @@ fn walk(
     Find { reader: &reader, expression, viewer, with_streams, after, limit, stop }.run(each)
 }
 
-/// `GET /calls/summary`: what the whole result is made of.
+/// What the whole result of a search is made of
+#[utoipa::path(
+    get, path = "/calls/summary", operation_id = "summarise_calls", tag = "calls", params(WantedSummary),
+    responses((status = 200, description = "Counts, figures and facets.", body = CallSummary), Busy)
+)]
 pub(crate) async fn summary(
     State(app): State<App>,
     viewer: Viewer,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<WantedSummary>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     let expression = app.parsed(&viewer, &wanted.q, wanted.zone.as_deref())?;
     let facets = Facet::named(&wanted.facets)?;
-    note(&app, &viewer, Action::Search, "summary of calls", &wanted).await?;
+    note(&app, &viewer, Action::Search, "summary of calls", &wanted.q).await?;
     let (reading, by) = (app.clone(), viewer.clone());
     let value = app
         .work
@@ -188,24 +255,54 @@ pub(crate) async fn summary(
                 summary.add(&call, &streams);
                 Ok(true)
             })?;
-            Ok(summary.into_json(coverage.json()))
+            Ok(summary.into_answer(coverage.answer()))
         })
         .await?;
     Ok(viewer.answer(&app, value))
 }
 
 /// A text that is being written.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Written {
+    /// What is written so far.
     #[serde(default)]
+    #[param(example = "state:fa")]
     q: String,
-    /// The column of the cursor, in characters from 1.
+    /// The column of the cursor, in characters from 1; behind the text unless it is given.
     at: Option<usize>,
+    /// The zone in which times without an offset are read; UTC unless it is given.
     #[serde(alias = "tz")]
+    #[param(example = "Europe/Berlin")]
     zone: Option<String>,
 }
 
-/// `GET /calls/suggest`: what can be written next, and how the text is understood so far.
+/// What can be written next, and how the text is understood so far.
+#[derive(Serialize, ToSchema)]
+struct Suggestions {
+    completions: Vec<Completion>,
+    /// Null where it cannot be read so far.
+    understood: Option<String>,
+    /// Why it cannot be read so far.
+    #[schema(value_type = Option<Details>)]
+    error: Option<Problem>,
+}
+
+/// Something that can be written next.
+#[derive(Serialize, ToSchema)]
+struct Completion {
+    /// The whole word, which takes the place of what is written of it.
+    #[schema(example = "state:failed")]
+    text: String,
+    about: String,
+}
+
+/// What can be written next, and how a search is understood so far
+#[utoipa::path(
+    get, path = "/calls/suggest", operation_id = "suggest_search", tag = "calls", params(Written),
+    responses((status = 200, description = "Suggestions.", body = Suggestions))
+)]
 pub(crate) async fn suggest(
     State(app): State<App>,
     viewer: Viewer,
@@ -214,43 +311,50 @@ pub(crate) async fn suggest(
     viewer.need(Right::Search)?;
     let context = app.context(written.zone.as_deref());
     let at = written.at.unwrap_or_else(|| written.q.chars().count() + 1);
-    let completions: Vec<Value> = complete(&written.q, at)
+    let completions = complete(&written.q, at)
         .into_iter()
-        .map(|completion| json!({ "text": completion.text, "about": completion.about }))
+        .map(|completion| Completion { text: completion.text, about: completion.about.to_string() })
         .collect();
     let (understood, error) = match parse(&written.q, &context) {
         Ok(expression) => (Some(expression.in_words(&context)), None),
         Err(error) => (None, Some(Problem::from(error))),
     };
-    Ok(Answer::of(json!({ "completions": completions, "understood": understood, "error": error })))
+    Ok(Answer::of(Suggestions { completions, understood, error }))
 }
 
-/// `GET /calls/export`: the whole result as a file, written while it is found.
+/// The whole result of a search as a file
+///
+/// It is sent while calls are found, the newest first; one that breaks off is not whole. Needs the right
+/// `export`.
+#[utoipa::path(
+    get, path = "/calls/export", operation_id = "export_calls", tag = "calls", params(WantedFile),
+    responses(
+        (status = 200, description = "A file.", headers(
+            ("Content-Disposition" = String, description = "Its name.")
+        ), content((String = "text/csv"), (String = "application/jsonl"))),
+        Busy
+    )
+)]
 pub(crate) async fn export(
     State(app): State<App>,
     viewer: Viewer,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<WantedFile>,
 ) -> Result<Response, Problem> {
     viewer.need(Right::Export)?;
     let expression = app.parsed(&viewer, &wanted.q, wanted.zone.as_deref())?;
-    let (kind, ending) = match wanted.format.as_deref().unwrap_or("csv") {
-        "csv" => ("text/csv; charset=utf-8", "csv"),
-        "jsonl" => ("application/jsonl", "jsonl"),
-        other => {
-            return Err(Problem::request(
-                format!("`{other}` is no format of an export"),
-                "`format` is csv or jsonl",
-            ));
-        }
+    let format = wanted.format.unwrap_or(FileFormat::Csv);
+    let (kind, ending) = match format {
+        FileFormat::Csv => ("text/csv; charset=utf-8", "csv"),
+        FileFormat::Jsonl => ("application/jsonl", "jsonl"),
     };
-    note(&app, &viewer, Action::Export, &format!("{ending} of calls"), &wanted).await?;
+    note(&app, &viewer, Action::Export, &format!("{ending} of calls"), &wanted.q).await?;
     let place = app.work.place().await?;
     let (sender, receiver) = tokio::sync::mpsc::channel::<std::io::Result<Vec<u8>>>(4);
     let reading = app.clone();
     tokio::task::spawn_blocking(move || {
         let _place = place;
         let mut file = ExportFile { csv: None, lines: Lines::default(), bytes: Vec::new(), sender };
-        let done = file.write(&reading, &viewer, &expression, ending == "csv");
+        let done = file.write(&reading, &viewer, &expression, format == FileFormat::Csv);
         if let Err(error) = done {
             // An answer that breaks off is no whole file: the program that reads it sees an error.
             let _ = file.sender.blocking_send(Err(std::io::Error::other(error)));

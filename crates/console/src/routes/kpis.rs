@@ -2,34 +2,129 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use ringtap_access::Right;
 use ringtap_kpi::rollup::minute_of;
 use ringtap_kpi::{Dimension, FIGURES, Figure, FigureUnit, Key, Per, Rollup, Row, Table, View};
 use ringtap_model::Nanos;
-use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::TimeSpan;
 use crate::answer::Answer;
+use crate::openapi::refusals::Busy;
 use crate::problem::Problem;
+use crate::request::Query;
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
 
 /// What is asked for.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
-    #[serde(default)]
-    by: Option<String>,
-    #[serde(default)]
-    every: Option<String>,
+    /// How calls are grouped; `total` unless it is given.
+    #[param(inline, example = "trunk")]
+    by: Option<GroupBy>,
+    /// Figures over time as well, one of each for so long.
+    #[param(inline, example = "hour")]
+    every: Option<Every>,
+    /// From then, in microseconds since 1970.
     from_us: Option<u64>,
+    /// Until then, which is not included, in microseconds since 1970.
     until_us: Option<u64>,
     /// Names of figures, with commas; all if it is left out.
+    #[param(example = "asr,pdd_p95")]
     figures: Option<String>,
 }
 
-/// `GET /kpis`.
+/// What calls of a group have in common.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum GroupBy {
+    Total,
+    Trunk,
+    TrunkIn,
+    TrunkOut,
+    Direction,
+    Codec,
+    Device,
+    Prefix,
+    Code,
+}
+
+/// The length of a period.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum Every {
+    Minute,
+    Hour,
+    Day,
+}
+
+/// KPIs by group.
+#[derive(Serialize, ToSchema)]
+struct KpiTable {
+    /// What the figures are.
+    definitions: Vec<KpiDefinition>,
+    /// At most 500 groups, those with the most attempts.
+    groups: Vec<KpiGroup>,
+}
+
+/// What a figure is.
+#[derive(Serialize, ToSchema)]
+struct KpiDefinition {
+    name: &'static str,
+    /// For people.
+    title: &'static str,
+    /// `calls`, `%`, `ms`, `MOS`, or empty for a plain number.
+    unit: &'static str,
+    /// How it is computed, and by which source.
+    text: &'static str,
+}
+
+/// Calls that have something in common.
+#[derive(Serialize, ToSchema)]
+struct KpiGroup {
+    name: String,
+    /// What the name is: `trunk_in`, `codec`, ...
+    dimension: &'static str,
+    attempts: u64,
+    figures: KpiFigures,
+    /// In order of time; empty unless `every` was given.
+    series: Vec<KpiPoint>,
+}
+
+/// Figures by their names.
+type KpiFigures = BTreeMap<&'static str, KpiValue>;
+
+/// The value of a figure.
+#[derive(Serialize, ToSchema)]
+struct KpiValue {
+    /// Null where nothing was counted.
+    value: Option<f64>,
+    /// How many calls, streams or digits it was computed of.
+    of: u64,
+}
+
+/// Figures of a minute, an hour or a day.
+#[derive(Serialize, ToSchema)]
+struct KpiPoint {
+    /// When it begins.
+    at_us: u64,
+    /// When it ends.
+    until_us: u64,
+    attempts: u64,
+    figures: KpiFigures,
+}
+
+/// KPIs by group and over time
+///
+/// Each with the number of calls that it was computed of (docs/manual/kpis.md).
+#[utoipa::path(
+    get, path = "/kpis", operation_id = "list_kpis", tag = "figures", params(Wanted),
+    responses((status = 200, description = "KPIs.", body = KpiTable), Busy)
+)]
 pub(crate) async fn show(
     State(app): State<App>,
     viewer: Viewer,
@@ -37,40 +132,40 @@ pub(crate) async fn show(
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     viewer.need_everything("KPIs")?;
-    let dimensions = dimensions(wanted.by.as_deref())?;
-    let per = per(wanted.every.as_deref())?;
+    let dimensions = dimensions(wanted.by);
+    let per = wanted.every.map(|every| match every {
+        Every::Minute => Per::Minute,
+        Every::Hour => Per::Hour,
+        Every::Day => Per::Day,
+    });
     let figures = figures(wanted.figures.as_deref())?;
     let span = TimeSpan { from_us: wanted.from_us, until_us: wanted.until_us };
     let reading = app.clone();
     let value = app
         .work
         .scan(move |_| {
-            let mut groups: BTreeMap<usize, Value> = BTreeMap::new();
+            let mut groups: Vec<KpiGroup> = Vec::new();
             let mut places: BTreeMap<Key, usize> = BTreeMap::new();
             let whole = table(&reading, span, Table::new(dimensions.clone(), None, false))?;
             for row in whole.rows().into_iter().take(MOST_GROUPS) {
-                let place = groups.len();
-                places.insert(row.key.clone(), place);
-                groups.insert(place, group(&row, &figures));
+                places.insert(row.key.clone(), groups.len());
+                groups.push(group(&row, &figures));
             }
             if let Some(per) = per {
                 let zone = reading.sources.zone.clone();
                 let over_time = table(&reading, span, Table::new(dimensions, Some((per, zone)), false))?;
                 for row in over_time.rows() {
-                    let series = places.get(&row.key).and_then(|place| groups.get_mut(place));
-                    if let Some(Value::Array(series)) = series.and_then(|group| group.get_mut("series")) {
-                        let point = json!({
-                            "at_us": row.from.micros(), "until_us": row.to.micros(),
-                            "attempts": row.cell.attempts(), "figures": values(&row, &figures),
+                    if let Some(group) = places.get(&row.key).and_then(|place| groups.get_mut(*place)) {
+                        group.series.push(KpiPoint {
+                            at_us: row.from.micros(),
+                            until_us: row.to.micros(),
+                            attempts: row.cell.attempts(),
+                            figures: values(&row, &figures),
                         });
-                        series.push(point);
                     }
                 }
             }
-            Ok(json!({
-                "definitions": figures.iter().map(|figure| definition(figure)).collect::<Vec<_>>(),
-                "groups": groups.into_values().collect::<Vec<_>>(),
-            }))
+            Ok(KpiTable { definitions: figures.iter().map(|figure| definition(figure)).collect(), groups })
         })
         .await?;
     Ok(Answer::of(value))
@@ -100,14 +195,14 @@ pub(super) fn table(app: &Shared, span: TimeSpan, mut table: Table) -> Result<Ta
     }
 }
 
-fn group(row: &Row, figures: &[&Figure]) -> Value {
-    json!({
-        "name": row.key.shown(),
-        "dimension": dimension(row.key.dimension),
-        "attempts": row.cell.attempts(),
-        "figures": values(row, figures),
-        "series": [],
-    })
+fn group(row: &Row, figures: &[&Figure]) -> KpiGroup {
+    KpiGroup {
+        name: row.key.shown().to_owned(),
+        dimension: dimension(row.key.dimension),
+        attempts: row.cell.attempts(),
+        figures: values(row, figures),
+        series: Vec::new(),
+    }
 }
 
 fn dimension(of: Dimension) -> &'static str {
@@ -123,17 +218,16 @@ fn dimension(of: Dimension) -> &'static str {
     }
 }
 
-/// `{"asr":{"value":..,"of":..}}`.
-fn values(row: &Row, figures: &[&Figure]) -> Value {
+fn values(row: &Row, figures: &[&Figure]) -> KpiFigures {
     let view = View { cell: &row.cell, concurrent: row.concurrent };
     let value = |figure: &&Figure| {
         let (value, of) = (figure.value)(&view);
-        (figure.name.to_owned(), json!({ "value": value, "of": of }))
+        (figure.name, KpiValue { value, of })
     };
-    Value::Object(figures.iter().map(value).collect::<Map<_, _>>())
+    figures.iter().map(value).collect()
 }
 
-fn definition(figure: &Figure) -> Value {
+fn definition(figure: &Figure) -> KpiDefinition {
     let unit = match figure.unit {
         FigureUnit::Count => "calls",
         FigureUnit::Percent => "%",
@@ -141,42 +235,21 @@ fn definition(figure: &Figure) -> Value {
         FigureUnit::Mos => "MOS",
         FigureUnit::Number => "",
     };
-    json!({ "name": figure.name, "title": figure.title, "unit": unit, "text": figure.definition })
+    KpiDefinition { name: figure.name, title: figure.title, unit, text: figure.definition }
 }
 
-fn dimensions(by: Option<&str>) -> Result<Vec<Dimension>, Problem> {
-    Ok(match by.unwrap_or("total") {
-        "total" => vec![Dimension::Total],
-        "trunk" => vec![Dimension::TrunkIn, Dimension::TrunkOut],
-        "trunk_in" => vec![Dimension::TrunkIn],
-        "trunk_out" => vec![Dimension::TrunkOut],
-        "direction" => vec![Dimension::Direction],
-        "codec" => vec![Dimension::Codec],
-        "device" => vec![Dimension::Device],
-        "prefix" => vec![Dimension::Prefix],
-        "code" => vec![Dimension::Code],
-        other => {
-            return Err(Problem::request(
-                format!("calls cannot be grouped by `{other}`"),
-                "`by` is total, trunk, trunk_in, trunk_out, direction, codec, device, prefix or code",
-            ));
-        }
-    })
-}
-
-fn per(every: Option<&str>) -> Result<Option<Per>, Problem> {
-    Ok(match every {
-        None | Some("") => None,
-        Some("minute") => Some(Per::Minute),
-        Some("hour") => Some(Per::Hour),
-        Some("day") => Some(Per::Day),
-        Some(other) => {
-            return Err(Problem::request(
-                format!("`{other}` is no length of a period"),
-                "`every` is minute, hour or day",
-            ));
-        }
-    })
+fn dimensions(by: Option<GroupBy>) -> Vec<Dimension> {
+    match by.unwrap_or(GroupBy::Total) {
+        GroupBy::Total => vec![Dimension::Total],
+        GroupBy::Trunk => vec![Dimension::TrunkIn, Dimension::TrunkOut],
+        GroupBy::TrunkIn => vec![Dimension::TrunkIn],
+        GroupBy::TrunkOut => vec![Dimension::TrunkOut],
+        GroupBy::Direction => vec![Dimension::Direction],
+        GroupBy::Codec => vec![Dimension::Codec],
+        GroupBy::Device => vec![Dimension::Device],
+        GroupBy::Prefix => vec![Dimension::Prefix],
+        GroupBy::Code => vec![Dimension::Code],
+    }
 }
 
 fn figures(names: Option<&str>) -> Result<Vec<&'static Figure>, Problem> {

@@ -11,61 +11,82 @@ use ringtap_spool::Reader as Spool;
 use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{self, Header};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use crate::mask::Masker;
 
 /// A ladder, all legs on one sheet.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct Ladder {
+    /// Columns, in the order in which hosts are first seen.
     hosts: Vec<Host>,
+    /// In order of time.
     messages: Vec<Line>,
     media: Vec<Band>,
     /// Why there are no messages, or not all.
     reason: Option<String>,
 }
 
-#[derive(Debug, Serialize)]
+/// A host, whatever its ports.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LadderHost)]
 struct Host {
+    #[schema(example = "192.0.2.1")]
     address: String,
     /// As the configuration names it.
     name: Option<String>,
 }
 
 /// A message.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LadderMessage)]
 struct Line {
+    /// From 1.
     number: usize,
     time_us: u64,
-    /// Indices into the hosts.
+    /// Index into the hosts.
     from: usize,
+    /// Index into the hosts.
     to: usize,
+    #[schema(example = "192.0.2.1:5060")]
     src: String,
+    #[schema(example = "192.0.2.2:5060")]
     dst: String,
     /// Index of the leg.
     leg: usize,
+    /// Null of a response.
     method: Option<String>,
+    /// Null of a request.
     code: Option<u16>,
     /// `INVITE (SDP)`, `180 Ringing`.
     label: String,
     /// The start line.
     line: String,
+    #[schema(example = "1 INVITE")]
     cseq: Option<String>,
     /// How often it was sent again.
     retransmissions: u32,
     /// What matters in it: codecs and address of SDP, Reason.
     detail: Vec<String>,
+    /// The message as it was sent; what names people is replaced for those without the right `numbers`.
     raw: Option<String>,
 }
 
 /// A media stream.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = LadderMedia)]
 struct Band {
+    /// The id of its record.
+    #[schema(pattern = "^[0-9a-f]{32}$")]
     stream: String,
+    /// Index into the hosts.
     from: usize,
+    /// Index into the hosts.
     to: usize,
     first_us: u64,
     last_us: u64,
     lost_pct: f64,
+    /// Its codec.
     label: String,
 }
 

@@ -4,23 +4,82 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::Stream as Events;
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Call, Stream};
 use ringtap_report::time;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::Answer;
+use crate::openapi::records::CallRecord;
 use crate::problem::Problem;
-use crate::sources::Daemon;
+use crate::request::{Bounded, Query};
+use crate::sources::{Daemon, Refused};
 use crate::state::App;
 use crate::viewer::Viewer;
 
-/// `GET /live`: the state of the daemon, every second.
+/// The state of the daemon. Rates are those since the event before, so the first has none; where the daemon
+/// does not answer, all but `now_us` is null and `lacking` says why.
+#[derive(Default, Serialize, ToSchema)]
+struct LiveState {
+    now_us: Option<u64>,
+    /// When it was started.
+    since_us: Option<u64>,
+    /// Of ringtap, as the daemon is.
+    version: Option<String>,
+    calls: Option<LiveCallCounts>,
+    /// Media streams in progress.
+    streams: Option<u64>,
+    attempts_per_s: Option<f64>,
+    packets_per_s: Option<f64>,
+    bytes_per_s: Option<f64>,
+    /// Packets that were lost since the start, by the place where (docs/manual/live.md).
+    #[schema(value_type = Option<BTreeMap<String, u64>>)]
+    drops: Option<serde_json::Map<String, Value>>,
+    /// What tables of the engine refused or gave up since the start, by counter.
+    #[schema(value_type = Option<BTreeMap<String, u64>>)]
+    refused: Value,
+    /// Its workers, as `ringtap status --format json` shows them.
+    workers: Value,
+    /// The database, likewise.
+    store: Value,
+    /// The spool, likewise.
+    spool: Value,
+    /// By how many seconds the clock has stepped; 0 if it is trusted.
+    clock_step_s: Option<i64>,
+    /// Where the time of packets comes from.
+    timestamps: Option<String>,
+    /// Processor time of the workers, in percent of one core.
+    cpu_pct: Option<f64>,
+    resident_bytes: Option<u64>,
+    /// Why nothing is known.
+    lacking: Option<String>,
+}
+
+/// Calls of the daemon.
+#[derive(Serialize, ToSchema)]
+struct LiveCallCounts {
+    /// In progress.
+    active: Option<u64>,
+    /// Since the start.
+    total_started: Option<u64>,
+}
+
+/// The state of the daemon, every second
+///
+/// Server-sent events, `event: now`, each with a `LiveState` in JSON as its `data`. They end when the session
+/// ends.
+#[utoipa::path(
+    get, path = "/live", operation_id = "watch_live", tag = "live",
+    responses((
+        status = 200, description = "Without end.", body = LiveState, content_type = "text/event-stream"
+    ))
+)]
 pub(crate) async fn events(
     State(app): State<App>,
     viewer: Viewer,
@@ -36,7 +95,7 @@ pub(crate) async fn events(
         }
         let status = app.live_status().await;
         let now = now(&status, before.as_ref());
-        let event = Event::default().event("now").data(now.to_string());
+        let event = Event::default().event("now").data(serde_json::to_string(&now).unwrap_or_default());
         let before = status.as_ref().ok().map(|status| (**status).clone());
         Some((Ok(event), (app, viewer, ticks, before)))
     });
@@ -44,10 +103,13 @@ pub(crate) async fn events(
 }
 
 /// The state for people, with rates since the one before.
-fn now(status: &Result<Arc<Value>, String>, before: Option<&Value>) -> Value {
+fn now(status: &Result<Arc<Value>, String>, before: Option<&Value>) -> LiveState {
     let status = match status {
         Ok(status) => status,
-        Err(why) => return json!({ "now_us": time::now().micros(), "lacking": why }),
+        Err(why) => {
+            let (now_us, lacking) = (Some(time::now().micros()), Some(why.clone()));
+            return LiveState { now_us, lacking, ..LiveState::default() };
+        }
     };
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     let seconds = before.map(|before| (number(&status["now_us"]) - number(&before["now_us"])) / 1e6);
@@ -68,26 +130,28 @@ fn now(status: &Result<Arc<Value>, String>, before: Option<&Value>) -> Value {
         .filter(|seconds| *seconds > 0.0)
         .zip(before)
         .map(|(seconds, before)| ((cpu(status) - cpu(before)) / seconds / 10.0 * 10.0).round() / 10.0);
-    json!({
-        "now_us": status["now_us"],
-        "since_us": status["since_us"],
-        "version": status["version"],
-        "calls": { "active": status["calls"], "total_started": status["calls_begun"] },
-        "streams": status["streams"],
-        "attempts_per_s": rate("calls_begun"),
-        "packets_per_s": rate("packets"),
-        "bytes_per_s": rate("bytes"),
-        "drops": drops,
-        "refused": status["refused"],
-        "workers": status["workers"],
-        "store": status["store"],
-        "spool": status["spool"],
-        "clock_step_s": status["clock_step_s"],
-        "timestamps": status["timestamps"],
-        "cpu_pct": share,
-        "resident_bytes": status["resident_bytes"],
-        "lacking": null,
-    })
+    let counts =
+        LiveCallCounts { active: status["calls"].as_u64(), total_started: status["calls_begun"].as_u64() };
+    LiveState {
+        now_us: status["now_us"].as_u64(),
+        since_us: status["since_us"].as_u64(),
+        version: status["version"].as_str().map(str::to_owned),
+        calls: Some(counts),
+        streams: status["streams"].as_u64(),
+        attempts_per_s: rate("calls_begun"),
+        packets_per_s: rate("packets"),
+        bytes_per_s: rate("bytes"),
+        drops: Some(drops),
+        refused: status["refused"].clone(),
+        workers: status["workers"].clone(),
+        store: status["store"].clone(),
+        spool: status["spool"].clone(),
+        clock_step_s: status["clock_step_s"].as_i64(),
+        timestamps: status["timestamps"].as_str().map(str::to_owned),
+        cpu_pct: share,
+        resident_bytes: status["resident_bytes"].as_u64(),
+        lacking: None,
+    }
 }
 
 impl App {
@@ -121,6 +185,7 @@ impl App {
         let asked = tokio::task::spawn_blocking(move || question(&*daemon)).await;
         match asked {
             Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) if error.is::<Refused>() => Err(Problem::conflict(format!("{error:#}"))),
             Ok(Err(error)) => Err(Problem::unavailable(format!("{error:#}"))),
             Err(_) => Err(Problem::unavailable("the daemon could not be asked")),
         }
@@ -128,37 +193,64 @@ impl App {
 }
 
 /// A search among calls in progress.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct LiveSearch {
+    /// The search (docs/manual/search.md); all calls unless it is given.
     #[serde(default)]
+    #[param(example = "to:+49*")]
     q: String,
-    limit: Option<usize>,
+    /// Most calls of the answer; 100 unless it is given.
+    #[param(value_type = Option<usize>, minimum = 1, maximum = 1000)]
+    limit: Option<Bounded<1, MOST>>,
+    /// The zone in which times without an offset are read; UTC unless it is given.
+    #[serde(alias = "tz")]
+    #[param(example = "Europe/Berlin")]
+    zone: Option<String>,
 }
 
-/// `GET /live/calls`.
+/// Calls in progress.
+#[derive(Serialize, ToSchema)]
+struct LiveCallList {
+    #[schema(value_type = Vec<CallRecord>)]
+    calls: Vec<Call>,
+    /// Calls in progress, also those that are not looked at.
+    total: Option<u64>,
+    /// Calls that were looked at: the latest.
+    listed: usize,
+}
+
+/// Calls in progress
+///
+/// Among the latest 1,000.
+#[utoipa::path(
+    get, path = "/live/calls", operation_id = "list_live_calls", tag = "live", params(LiveSearch),
+    responses((status = 200, description = "Calls in progress.", body = LiveCallList))
+)]
 pub(crate) async fn calls(
     State(app): State<App>,
     viewer: Viewer,
     Query(wanted): Query<LiveSearch>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
-    let search = app.parsed(&viewer, &wanted.q, None)?;
+    let search = app.parsed(&viewer, &wanted.q, wanted.zone.as_deref())?;
     if !wanted.q.is_empty() {
         app.note(&viewer, Action::Search, What::from("calls in progress: ").number(&*wanted.q)).await?;
     }
     let list = app.ask(|daemon| daemon.calls(MOST)).await?;
-    let total = list["total"].clone();
+    let total = list["total"].as_u64();
     let listed: Vec<(Call, Vec<Stream>)> = serde_json::from_value(list["calls"].clone())
         .map_err(|_| Problem::unavailable("the daemon is of another version: its calls cannot be read"))?;
     let count = listed.len();
-    let limit = wanted.limit.unwrap_or(100).clamp(1, MOST);
+    let limit = wanted.limit.map_or(100, Bounded::get);
     let calls: Vec<Call> = listed
         .into_iter()
         .filter(|(call, streams)| viewer.sees(call) && search.matches(call, streams))
         .map(|(call, _)| call)
         .take(limit)
         .collect();
-    Ok(viewer.answer(&app, json!({ "calls": calls, "total": total, "listed": count })))
+    Ok(viewer.answer(&app, LiveCallList { calls, total, listed: count }))
 }
 
 const EVERY: Duration = Duration::from_secs(1);
@@ -169,6 +261,8 @@ const MOST: usize = 1_000;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -181,6 +275,7 @@ mod tests {
             })
         };
         let later = Ok(Arc::new(status(3_000_000, 30)));
+        let now = |status: &_, before: Option<&Value>| serde_json::to_value(now(status, before)).unwrap();
         let shown = now(&later, Some(&status(1_000_000, 10)));
         assert_eq!(shown["attempts_per_s"], 10.0);
         assert_eq!(shown["packets_per_s"], 10_000.0);

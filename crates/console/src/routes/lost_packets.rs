@@ -6,14 +6,17 @@ use ringtap_engine::{RtpSeen, Sink, StreamEnd};
 use ringtap_export::find::SelectedCalls;
 use ringtap_model::{Call, Direction, Message, Nanos, Registration};
 use serde::Serialize;
+use utoipa::ToSchema;
 
 /// A place where packets are missing.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 pub(crate) struct Mark {
     /// From the first sample of the sound.
     pub(crate) at_ms: f64,
+    #[schema(example = "lost")]
     kind: &'static str,
     #[serde(serialize_with = "name")]
+    #[schema(value_type = String, example = "caller_to_callee")]
     direction: Direction,
     /// Packets that never came.
     packets: u32,

@@ -1,4 +1,5 @@
 //! What the API answers, a file for each subject.
+#![expect(unused_qualifications, reason = "utoipa's macros write the paths of parameters in full")]
 
 pub(crate) mod about;
 pub(crate) mod alarms;
@@ -18,13 +19,17 @@ pub(crate) mod why;
 
 use ringtap_model::Nanos;
 use serde::Deserialize;
+use utoipa::IntoParams;
 
 /// From a moment to another, the second not included.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct TimeSpan {
-    /// Microseconds since 1970.
+    /// From then, in microseconds since 1970.
+    #[param(example = 1_795_000_000_000_000_u64)]
     pub(crate) from_us: Option<u64>,
-    /// Microseconds since 1970.
+    /// Until then, which is not included, in microseconds since 1970.
     pub(crate) until_us: Option<u64>,
 }
 

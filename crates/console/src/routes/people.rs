@@ -1,16 +1,20 @@
 //! Who may use the console, and tokens of programs.
 
-use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
-use ringtap_access::{Action, NewPerson, NewToken, People, Refusal, Right, Rights, Role, Scope, What};
+use ringtap_access::{
+    Action, NewPerson, NewToken, People, Person, Refusal, Right, Rights, Role, Scope, Token, What,
+};
 use ringtap_model::Nanos;
 use ringtap_report::time;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use crate::answer::Answer;
+use crate::openapi::names::{RightName, RoleName};
+use crate::openapi::refusals::{Conflict, Missing};
 use crate::problem::Problem;
+use crate::request::{Bounded, Json, Path};
 use crate::state::App;
 use crate::viewer::Viewer;
 
@@ -23,34 +27,95 @@ async fn with_people<T: Send + 'static>(
     let done = tokio::task::spawn_blocking(move || work(&people.people)).await;
     match done {
         Ok(Ok(done)) => Ok(done),
-        // What is wrong with a request is no failure of the console.
-        Ok(Err(Refusal::Failed(error))) => Err(match error {
-            ringtap_access::Error::Io { .. } | ringtap_access::Error::Database { .. } => {
-                anyhow::Error::from(error).into()
-            }
-            error => Problem::conflict(error.to_string()),
-        }),
         Ok(Err(refusal)) => Err(refusal.into()),
         Err(_) => Err(Problem::unavailable("the people cannot be changed: the log says why")),
     }
 }
 
-/// `GET /people`.
+/// Somebody who may log in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Person)]
+struct PersonAnswer {
+    /// In lower case.
+    name: String,
+    #[schema(value_type = RoleName)]
+    role: Role,
+    /// With which calls: those that are within each of these limits; all where there is none.
+    #[schema(value_type = Vec<Limit>)]
+    scope: Scope,
+    /// May not log in, nor use tokens.
+    disabled: bool,
+    /// Has to choose a password before anything else.
+    must_change: bool,
+    /// Has a second factor.
+    totp: bool,
+    created_us: u64,
+    last_login_us: Option<u64>,
+}
+
+impl From<Person> for PersonAnswer {
+    fn from(person: Person) -> Self {
+        let Person { name, role, scope, disabled, must_change, totp, created, last_login } = person;
+        Self {
+            name,
+            role,
+            scope,
+            disabled,
+            must_change,
+            totp,
+            created_us: created.micros(),
+            last_login_us: last_login.map(Nanos::micros),
+        }
+    }
+}
+
+/// Calls of some trunks, or of some numbers.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "a scope writes itself; this describes what it writes")]
+pub(crate) struct Limit {
+    /// Trunks; `*` stands for any characters at either end. Null does not limit.
+    #[schema(required = true)]
+    trunks: Option<Vec<String>>,
+    /// Numbers and user names; `*` stands for any characters at either end. Null does not limit.
+    #[schema(required = true)]
+    numbers: Option<Vec<String>>,
+}
+
+/// People who may log in.
+#[derive(Serialize, ToSchema)]
+struct PersonList {
+    people: Vec<PersonAnswer>,
+}
+
+/// Everybody who may log in
+///
+/// Needs the right `administer`.
+#[utoipa::path(
+    get, path = "/people", operation_id = "list_people", tag = "people",
+    responses((status = 200, description = "By name.", body = PersonList))
+)]
 pub(crate) async fn list(State(app): State<App>, viewer: Viewer) -> Result<Answer, Problem> {
     viewer.need(Right::Administer)?;
     let people = with_people(&app, |people| Ok(people.list()?)).await?;
-    Ok(Answer::of(json!({ "people": people })))
+    Ok(Answer::of(PersonList { people: people.into_iter().map(PersonAnswer::from).collect() }))
 }
 
 /// Somebody to be added.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewPerson)]
 pub(crate) struct New {
+    /// Small letters, digits, `.`, `_` and `-`.
+    #[schema(example = "ana")]
     name: String,
+    #[schema(value_type = RoleName)]
     role: String,
+    /// To be changed at the first login.
     password: String,
+    /// Calls of these trunks only; `*` stands for any characters at either end. None does not limit.
     #[serde(default)]
     trunks: Vec<String>,
+    /// Calls of these numbers only; `*` stands for any characters at either end. None does not limit.
     #[serde(default)]
     numbers: Vec<String>,
 }
@@ -64,7 +129,13 @@ fn scope_of(trunks: &[String], numbers: &[String]) -> Result<Scope, Problem> {
         .map_err(|error| Problem::request(error.to_string(), "`*` stands for any characters at either end"))
 }
 
-/// `POST /people`. The password that is given here has to be changed at the first login.
+/// Adds somebody
+///
+/// The password that is given here has to be changed at the first login. Needs the right `administer`.
+#[utoipa::path(
+    post, path = "/people", operation_id = "add_person", tag = "people", request_body = New,
+    responses((status = 201, description = "The person is added.", body = PersonAnswer), Conflict)
+)]
 pub(crate) async fn add(
     State(app): State<App>,
     viewer: Viewer,
@@ -78,22 +149,34 @@ pub(crate) async fn add(
         people.add(&NewPerson { name, role, scope, password, must_change: true }, time::now())
     })
     .await?;
-    Ok((StatusCode::CREATED, Answer::of(json!(person))))
+    Ok((StatusCode::CREATED, Answer::of(PersonAnswer::from(person))))
 }
 
 /// What changes of a person.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = PersonChanges)]
 pub(crate) struct Changes {
+    #[schema(value_type = Option<RoleName>)]
     role: Option<String>,
+    /// May not log in, nor use tokens.
     disabled: Option<bool>,
     /// A new first password.
     password: Option<String>,
+    /// Calls of these trunks only; together with `numbers`. An empty list does not limit.
     trunks: Option<Vec<String>>,
+    /// Calls of these numbers only; together with `trunks`. An empty list does not limit.
     numbers: Option<Vec<String>>,
 }
 
-/// `PATCH /people/NAME`.
+/// Changes somebody
+///
+/// What is left out stays. Needs the right `administer`.
+#[utoipa::path(
+    patch, path = "/people/{name}", operation_id = "change_person", tag = "people",
+    params(("name" = String, Path, description = "The name.")), request_body = Changes,
+    responses((status = 200, description = "As the person is now.", body = PersonAnswer), Missing, Conflict)
+)]
 pub(crate) async fn change(
     State(app): State<App>,
     viewer: Viewer,
@@ -131,34 +214,104 @@ pub(crate) async fn change(
         if let Some(password) = &changes.password {
             people.set_password(&name, password, true)?;
         }
-        Ok(people.find(&name)?)
+        people.find(&name)?.ok_or_else(|| ringtap_access::Error::Nobody { name: name.clone() }.into())
     })
     .await?;
-    Ok(Answer::of(json!(person)))
+    Ok(Answer::of(PersonAnswer::from(person)))
 }
 
-/// `GET /tokens`: one's own.
+/// A token, without its text.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Token)]
+struct TokenAnswer {
+    /// Whose it is.
+    person: String,
+    /// What it is called: unique among those of the person.
+    name: String,
+    /// What it permits, as far as its owner may.
+    #[schema(value_type = Vec<RightName>)]
+    rights: Rights,
+    /// With which calls, as far as its owner may.
+    #[schema(value_type = Vec<Limit>)]
+    scope: Scope,
+    created_us: u64,
+    /// Until when it is valid.
+    expires_us: u64,
+    /// When it was last used, to the minute.
+    used_us: Option<u64>,
+}
+
+impl From<Token> for TokenAnswer {
+    fn from(token: Token) -> Self {
+        let Token { person, name, rights, scope, created, expires, used } = token;
+        Self {
+            person,
+            name,
+            rights,
+            scope,
+            created_us: created.micros(),
+            expires_us: expires.micros(),
+            used_us: used.map(Nanos::micros),
+        }
+    }
+}
+
+/// Tokens of programs.
+#[derive(Serialize, ToSchema)]
+struct TokenList {
+    tokens: Vec<TokenAnswer>,
+}
+
+/// One's own tokens
+#[utoipa::path(
+    get, path = "/tokens", operation_id = "list_tokens", tag = "people",
+    responses((status = 200, description = "Without their texts.", body = TokenList))
+)]
 pub(crate) async fn tokens(State(app): State<App>, viewer: Viewer) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     let name = viewer.name().to_owned();
     let tokens = with_people(&app, move |people| Ok(people.tokens(Some(&name))?)).await?;
-    Ok(Answer::of(json!({ "tokens": tokens })))
+    Ok(Answer::of(TokenList { tokens: tokens.into_iter().map(TokenAnswer::from).collect() }))
 }
 
 /// A token to be made.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = NewToken)]
 pub(crate) struct Wanted {
+    /// What it is called: unique among one's own.
+    #[schema(example = "nightly-report")]
     name: String,
+    /// What it permits: what its owner may not do, it does not permit either.
+    #[schema(value_type = Vec<RightName>)]
     rights: Vec<Right>,
+    /// Calls of these trunks only; `*` stands for any characters at either end. None does not limit.
     #[serde(default)]
     trunks: Vec<String>,
+    /// Calls of these numbers only; `*` stands for any characters at either end. None does not limit.
     #[serde(default)]
     numbers: Vec<String>,
-    days: u64,
+    /// For how long it is valid.
+    #[schema(value_type = u64, minimum = 1, maximum = 366)]
+    days: Bounded<1, 366>,
 }
 
-/// `POST /tokens`: its text is in this answer and nowhere else.
+/// A token that was made.
+#[derive(Serialize, ToSchema)]
+struct MadeToken {
+    /// Its text, which is shown this once.
+    #[schema(example = "rt_4f0c...")]
+    token: String,
+    about: TokenAnswer,
+}
+
+/// Makes a token
+///
+/// Its text is in this answer and nowhere else. A token cannot make another one.
+#[utoipa::path(
+    post, path = "/tokens", operation_id = "make_token", tag = "people", request_body = Wanted,
+    responses((status = 201, description = "The token is made.", body = MadeToken), Conflict)
+)]
 pub(crate) async fn make_token(
     State(app): State<App>,
     viewer: Viewer,
@@ -175,15 +328,20 @@ pub(crate) async fn make_token(
     let (text, token) = with_people(&app, move |people| {
         let now = time::now();
         let rights: Rights = wanted.rights.iter().copied().collect();
-        let expires = now + Nanos::from_secs(wanted.days.min(10_000) * 86_400);
+        let expires = now + Nanos::from_secs(wanted.days.get() as u64 * 86_400);
         let new = NewToken { person: &person, name: &wanted.name, rights, scope, expires };
         Ok(people.make_token(&new, now)?)
     })
     .await?;
-    Ok((StatusCode::CREATED, Answer::of(json!({ "token": *text, "about": token }))))
+    Ok((StatusCode::CREATED, Answer::of(MadeToken { token: text.to_string(), about: token.into() })))
 }
 
-/// `DELETE /tokens/NAME`.
+/// Ends one of one's own tokens
+#[utoipa::path(
+    delete, path = "/tokens/{name}", operation_id = "end_token", tag = "people",
+    params(("name" = String, Path, description = "What it is called.")),
+    responses((status = 204, description = "It is ended."), Missing, Conflict)
+)]
 pub(crate) async fn end_token(
     State(app): State<App>,
     viewer: Viewer,

@@ -2,45 +2,72 @@
 
 use std::net::SocketAddr;
 
-use axum::Json;
-use axum::extract::{ConnectInfo, Path, State};
+use axum::extract::{ConnectInfo, State};
 use axum::http::header::{LOCATION, SET_COOKIE, USER_AGENT};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use ringtap_access::{Action, Attempt, Credential, Identity, LoggedIn, Right, What};
+use ringtap_access::{Action, Attempt, Credential, Identity, LoggedIn, Rights, Role, Scope, What};
 use ringtap_report::time;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq;
+use utoipa::ToSchema;
 
+use super::people::Limit;
 use crate::answer::Answer;
+use crate::openapi::names::{RightName, RoleName};
+use crate::openapi::refusals::{Busy, Conflict};
 use crate::problem::Problem;
+use crate::request::{Json, Path};
 use crate::settings::Link;
 use crate::state::App;
 use crate::viewer::Viewer;
 
-/// `GET /session`: who is logged in.
+/// Who is logged in.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Session)]
+struct SessionAnswer {
+    /// The name.
+    user: String,
+    #[schema(value_type = RoleName)]
+    role: Role,
+    /// What this session, or this token, permits.
+    #[schema(value_type = Vec<RightName>)]
+    rights: Rights,
+    /// With which calls: those that are within each of these limits; all where there is none.
+    #[schema(value_type = Vec<Limit>)]
+    scope: Scope,
+    /// The password has to be changed before anything else.
+    must_change_password: bool,
+}
+
+/// Who is logged in
+#[utoipa::path(
+    get, path = "/session", operation_id = "show_session", tag = "session",
+    responses((status = 200, description = "Somebody is logged in.", body = SessionAnswer))
+)]
 pub(crate) async fn show(viewer: Viewer) -> Answer {
     Answer::of(of(&viewer.identity))
 }
 
-fn of(identity: &Identity) -> Value {
-    let rights: Vec<&str> = identity.rights.iter().map(Right::name).collect();
-    json!({
-        "user": identity.name,
-        "role": identity.role.name(),
-        "rights": rights,
-        "scope": identity.scope,
-        "must_change_password": identity.must_change,
-    })
+fn of(identity: &Identity) -> SessionAnswer {
+    SessionAnswer {
+        user: identity.name.clone(),
+        role: identity.role,
+        rights: identity.rights,
+        scope: identity.scope.clone(),
+        must_change_password: identity.must_change,
+    }
 }
 
 /// Name, password and, where the person has a second factor, its code.
-#[derive(Deserialize)]
+#[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
+#[schema(as = Login)]
 pub(crate) struct Given {
+    #[schema(example = "ana")]
     name: String,
     password: String,
+    /// Six digits.
     #[serde(default)]
     code: Option<String>,
     /// Another password to be used from now on.
@@ -48,7 +75,20 @@ pub(crate) struct Given {
     new_password: Option<String>,
 }
 
-/// `POST /session`: logs in. Every attempt is in the audit log.
+/// Logs in
+///
+/// Every attempt is in the audit log. `code_wanted` in an error tells that the person has a second factor.
+#[utoipa::path(
+    post, path = "/session", operation_id = "log_in", tag = "session", security(()), request_body = Given,
+    responses(
+        (status = 200, description = "The session begins.", body = SessionAnswer, headers(
+            ("Set-Cookie" = String, description = "The session's cookie: `__Host-ringtap=...`.")
+        )),
+        (status = 401, description = "Name, password or code are wrong.", body = crate::problem::Details,
+            content_type = "application/problem+json"),
+        Conflict, Busy
+    )
+)]
 pub(crate) async fn login(
     State(app): State<App>,
     ConnectInfo(peer): ConnectInfo<SocketAddr>,
@@ -105,7 +145,11 @@ fn with_cookie(app: &App, session: &LoggedIn, mut response: Response) -> Respons
     response
 }
 
-/// `DELETE /session`: logs out.
+/// Logs out
+#[utoipa::path(
+    delete, path = "/session", operation_id = "log_out", tag = "session",
+    responses((status = 204, description = "The session is ended."))
+)]
 pub(crate) async fn logout(State(app): State<App>, viewer: Viewer) -> Result<Response, Problem> {
     app.note(&viewer, Action::Logout, What::from("logged out")).await?;
     if let Credential::Session(number) = viewer.identity.credential {

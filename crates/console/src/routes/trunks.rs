@@ -2,22 +2,54 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Query, State};
+use axum::extract::State;
 use ringtap_access::Right;
 use ringtap_kpi::{Dimension, Table, View, figure};
 use ringtap_model::Nanos;
 use ringtap_report::time;
-use serde_json::{Value, json};
+use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::TimeSpan;
 use super::kpis::table;
 use crate::answer::Answer;
+use crate::openapi::refusals::Busy;
 use crate::problem::Problem;
+use crate::request::Query;
 use crate::state::App;
 use crate::viewer::Viewer;
 
-/// `GET /trunks`: of the last day, or of the time that is given. A trunk's calls are those that came from it
-/// and those that were sent to it.
+/// How it went on each trunk.
+#[derive(Serialize, ToSchema)]
+struct TrunkList {
+    trunks: Vec<Trunk>,
+    /// The time that is looked at.
+    from_us: Option<u64>,
+    until_us: Option<u64>,
+}
+
+/// A trunk: a group of addresses of the configuration, or an address.
+#[derive(Serialize, ToSchema)]
+struct Trunk {
+    name: String,
+    addresses: Vec<String>,
+    attempts: u64,
+    /// Answer-seizure ratio, in percent.
+    asr: Option<f64>,
+    /// Network effectiveness ratio, in percent.
+    ner: Option<f64>,
+    /// Median MOS-LQ.
+    mos: Option<f64>,
+}
+
+/// How it went on each trunk
+///
+/// In the last day, or in the time that is given. A trunk's calls are those that came from it and those that
+/// were sent to it.
+#[utoipa::path(
+    get, path = "/trunks", operation_id = "list_trunks", tag = "figures", params(TimeSpan),
+    responses((status = 200, description = "Trunks, by name.", body = TrunkList), Busy)
+)]
 pub(crate) async fn list(
     State(app): State<App>,
     viewer: Viewer,
@@ -43,20 +75,18 @@ pub(crate) async fn list(
     let value = |name: &str, cell: &ringtap_kpi::Cell| {
         figure::figure(name).and_then(|figure| (figure.value)(&View { cell, concurrent: None }).0)
     };
-    let trunks: Vec<Value> = trunks
-        .iter()
-        .map(|(name, cell)| {
-            json!({
-                "name": name,
-                "addresses": [],
-                "attempts": cell.attempts(),
-                "asr": value("asr", cell),
-                "ner": value("ner", cell),
-                "mos": value("mos_p50", cell),
-            })
+    let trunks = trunks
+        .into_iter()
+        .map(|(name, cell)| Trunk {
+            name,
+            addresses: Vec::new(),
+            attempts: cell.attempts(),
+            asr: value("asr", &cell),
+            ner: value("ner", &cell),
+            mos: value("mos_p50", &cell),
         })
         .collect();
-    Ok(Answer::of(json!({ "trunks": trunks, "from_us": span.from_us, "until_us": span.until_us })))
+    Ok(Answer::of(TrunkList { trunks, from_us: span.from_us, until_us: span.until_us }))
 }
 
 const DAY: Nanos = Nanos::from_secs(86_400);

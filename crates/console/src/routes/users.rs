@@ -2,38 +2,76 @@
 
 use std::ops::ControlFlow;
 
-use axum::extract::{self, Path, State};
+use axum::extract::State;
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Condition, Filter, Nanos, User};
 use ringtap_search::Expression;
 use ringtap_store::{Day, Query, Search, SearchEnd};
 use ringtap_users::Users;
-use serde::Deserialize;
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
 
 use super::TimeSpan;
 use crate::answer::Answer;
+use crate::openapi::records::UserRecord;
+use crate::openapi::refusals::{Busy, Missing};
 use crate::problem::Problem;
+use crate::request::{self, Bounded, Path};
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
 use crate::work::Stop;
 
 /// What is asked for.
-#[derive(Deserialize)]
+#[derive(Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
-    /// A number or user name; `*` stands for any characters.
+    /// A number or user name; `*` stands for any characters at either end.
     #[serde(alias = "q")]
+    #[param(example = "*0138")]
     number: Option<String>,
+    /// From then, in microseconds since 1970.
     from_us: Option<u64>,
+    /// Until then, which is not included, in microseconds since 1970.
     until_us: Option<u64>,
-    limit: Option<usize>,
+    /// Most users of the answer; 500 unless it is given.
+    #[param(value_type = Option<usize>, minimum = 1, maximum = 5000)]
+    limit: Option<Bounded<1, 5_000>>,
 }
 
-/// `GET /users`: those seen last first.
+/// Users.
+#[derive(Serialize, ToSchema)]
+struct UserList {
+    #[schema(value_type = Vec<UserRecord>)]
+    users: Vec<User>,
+    /// How many there are.
+    total: usize,
+    /// Days that were searched.
+    days: usize,
+    /// Whether all records of that time were counted.
+    complete: bool,
+}
+
+/// One user.
+#[derive(Serialize, ToSchema)]
+struct UserAnswer {
+    #[schema(value_type = UserRecord)]
+    user: User,
+    /// Whether all records were counted.
+    complete: bool,
+}
+
+/// Users, those seen last first
+///
+/// What each address of record did in the time that is given.
+#[utoipa::path(
+    get, path = "/users", operation_id = "list_users", tag = "figures", params(Wanted),
+    responses((status = 200, description = "Users.", body = UserList), Busy)
+)]
 pub(crate) async fn list(
     State(app): State<App>,
     viewer: Viewer,
-    extract::Query(wanted): extract::Query<Wanted>,
+    request::Query(wanted): request::Query<Wanted>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     viewer.need_everything("users")?;
@@ -49,14 +87,22 @@ pub(crate) async fn list(
             let filter = filter(&wanted)?;
             let Counted { mut users, days, complete } = counted(&reading, &filter, stop)?;
             let total = users.len();
-            users.truncate(wanted.limit.unwrap_or(500).clamp(1, 5_000));
-            Ok(json!({ "users": users, "total": total, "days": days, "complete": complete }))
+            users.truncate(wanted.limit.map_or(500, Bounded::get));
+            Ok(UserList { users, total, days, complete })
         })
         .await?;
     Ok(viewer.answer(&app, value))
 }
 
-/// `GET /users/AOR`: one of them.
+/// One user
+///
+/// Needs the right `numbers`.
+#[utoipa::path(
+    get, path = "/users/{aor}", operation_id = "show_user", tag = "figures",
+    params(("aor" = String, Path, description = "The address of record, as in the record's field `aor`.",
+        example = "442079460138@example.org")),
+    responses((status = 200, description = "The user.", body = UserAnswer), Missing, Busy)
+)]
 pub(crate) async fn show(
     State(app): State<App>,
     viewer: Viewer,
@@ -78,7 +124,7 @@ pub(crate) async fn show(
         })
         .await?;
     match found {
-        (Some(user), complete) => Ok(viewer.answer(&app, json!({ "user": user, "complete": complete }))),
+        (Some(user), complete) => Ok(viewer.answer(&app, UserAnswer { user, complete })),
         (None, false) => Err(Problem::busy("counting this user took too long", 5)),
         (None, true) => Err(Problem::not_found(format!("no record has the address of record `{aor}`"))),
     }

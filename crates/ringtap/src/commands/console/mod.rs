@@ -1,5 +1,6 @@
 //! `ringtap console`: the page, and who may use it.
 
+mod openapi;
 mod people;
 mod secrets;
 mod serve;
@@ -22,6 +23,7 @@ enum ConsoleCommand {
     Setup(setup::Setup),
     People(people::PeopleCommand),
     Serve(Box<serve::ServeArgs>),
+    Openapi(openapi::OpenapiArgs),
 }
 
 impl ConsoleArgs {
@@ -31,6 +33,7 @@ impl ConsoleArgs {
             ConsoleCommand::Setup(setup) => setup.run(screen),
             ConsoleCommand::People(people) => people.run(screen),
             ConsoleCommand::Serve(serve) => serve.run(screen),
+            ConsoleCommand::Openapi(openapi) => openapi.run(screen),
         }
     }
 }

@@ -1,15 +1,15 @@
 //! `ringtap console serve`: serves the page and its API.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, value_parser};
-use ringtap_console::{Daemon, OpenSpool, Security, Settings, Sources, serve};
+use ringtap_console::{Daemon, OpenSpool, Refused, Security, Settings, Sources, serve};
 use ringtap_daemon::KpiRollups;
-use ringtap_daemon::control::{Request, ask};
+use ringtap_daemon::control::{self, Request, ask};
 use ringtap_kpi::Zone;
 use serde_json::Value;
 
@@ -146,29 +146,33 @@ impl ServeArgs {
 struct ControlSocket(PathBuf);
 
 impl ControlSocket {
-    fn path(&self) -> &Path {
-        &self.0
+    /// Asks it; what it refuses is told apart from not being reached.
+    fn ask(&self, request: &Request) -> anyhow::Result<String> {
+        ask(&self.0, request).map_err(|error| match error.downcast::<control::Refused>() {
+            Ok(control::Refused(why)) => Refused(why).into(),
+            Err(error) => error,
+        })
     }
 }
 
 impl Daemon for ControlSocket {
     fn status(&self) -> anyhow::Result<Value> {
-        let told = ask(self.path(), &Request::Status)?;
+        let told = self.ask(&Request::Status)?;
         serde_json::from_str(&told).context("the daemon is of another version: its state cannot be read")
     }
 
     fn calls(&self, most: usize) -> anyhow::Result<Value> {
-        let told = ask(self.path(), &Request::Calls { most })?;
+        let told = self.ask(&Request::Calls { most })?;
         serde_json::from_str(&told).context("the daemon is of another version: its calls cannot be read")
     }
 
     fn alarms(&self) -> anyhow::Result<String> {
-        ask(self.path(), &Request::Alarms)
+        self.ask(&Request::Alarms)
     }
 
     fn acknowledge(&self, id: &str, by: &str, comment: &str) -> anyhow::Result<String> {
         let (id, by, comment) = (id.to_owned(), by.to_owned(), comment.to_owned());
-        ask(self.path(), &Request::Acknowledge { id, by, comment })
+        self.ask(&Request::Acknowledge { id, by, comment })
     }
 
     fn silence(
@@ -180,8 +184,11 @@ impl Daemon for ControlSocket {
         comment: &str,
     ) -> anyhow::Result<String> {
         let (rule, subject) = (rule.to_owned(), subject.to_owned());
+        if seconds == 0 {
+            return self.ask(&Request::Unsilence { rule, subject });
+        }
         let (by, comment) = (by.to_owned(), comment.to_owned());
-        ask(self.path(), &Request::Silence { rule, subject, seconds, by, comment })
+        self.ask(&Request::Silence { rule, subject, seconds, by, comment })
     }
 }
 

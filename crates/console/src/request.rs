@@ -1,0 +1,89 @@
+//! What a request carries, read so that what is wrong with it is answered as every other error is.
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use serde::de::{DeserializeOwned, Error};
+use serde::{Deserialize, Deserializer};
+
+use crate::problem::Problem;
+
+/// The variable part of a path.
+pub(crate) struct Path<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Path::from_request_parts(parts, state).await {
+            Ok(axum::extract::Path(value)) => Ok(Self(value)),
+            Err(rejection) => Err(Problem::request(
+                rejection.body_text(),
+                "write other characters than letters, digits, `-`, `.`, `_` and `~` as `%` and two hex \
+                 digits of their UTF-8",
+            )),
+        }
+    }
+}
+
+/// What follows the `?`.
+pub(crate) struct Query<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        match axum::extract::Query::from_request_parts(parts, state).await {
+            Ok(axum::extract::Query(value)) => Ok(Self(value)),
+            Err(rejection) => Err(Problem::request(
+                rejection.body_text(),
+                "`/api/v1/openapi.json` lists what may follow the `?`",
+            )),
+        }
+    }
+}
+
+/// A body in JSON.
+pub(crate) struct Json<T>(pub(crate) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        match axum::Json::from_request(request, state).await {
+            Ok(axum::Json(value)) => Ok(Self(value)),
+            Err(rejection) => Err(refused(&rejection)),
+        }
+    }
+}
+
+fn refused(rejection: &JsonRejection) -> Problem {
+    let said = rejection.body_text();
+    match rejection.status() {
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => Problem::media_type(said),
+        StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(said),
+        _ => Problem::request(said, "`/api/v1/openapi.json` says what the body is made of"),
+    }
+}
+
+/// A number from `FROM` to `TO`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounded<const FROM: usize, const TO: usize>(usize);
+
+impl<const FROM: usize, const TO: usize> Bounded<FROM, TO> {
+    /// The number.
+    pub(crate) fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl<'de, const FROM: usize, const TO: usize> Deserialize<'de> for Bounded<FROM, TO> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = usize::deserialize(deserializer)?;
+        match (FROM..=TO).contains(&number) {
+            true => Ok(Self(number)),
+            false => Err(D::Error::custom(format!("{number} is not from {FROM} to {TO}"))),
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! The API of the console against its own description: a real console, over what a real daemon recorded and
+//! one that runs, is asked by schemathesis, which makes requests of `/api/v1/openapi.json` and looks at the
+//! answers. `RINGTAP_API_SECONDS=600` asks for longer, with other requests each time; with
+//! `RINGTAP_API_REPORT=DIR` what schemathesis says is kept there.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+mod console;
+mod manual;
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use console::Console;
+
+/// Who asks, and how much of the time.
+const ASKERS: [(Option<&str>, u64); 3] = [(Some("root"), 3), (Some("vic"), 2), (None, 1)];
+
+#[test]
+fn every_answer_is_one_that_the_document_describes() {
+    let Some(schemathesis) = schemathesis() else { return };
+    let console = Console::start();
+    let seconds = std::env::var("RINGTAP_API_SECONDS").ok().and_then(|text| text.parse::<u64>().ok());
+    let mut wrong = Vec::new();
+    for (who, share) in ASKERS {
+        let time = (seconds.unwrap_or(SECONDS) * share / 6).max(1);
+        let mut command = Command::new(&schemathesis);
+        command.args(["run", "--no-color", "--checks", "all", "--continue-on-failure", "--warnings", "off"]);
+        command.args(["--generation-database", "none", "--request-timeout", "30", "--max-time"]);
+        command.arg(time.to_string());
+        // A text may be one that is no search: that is answered with 400, which this check takes for a fault.
+        command.args(["--exclude-checks", "positive_data_acceptance"]);
+        for operation in WITHOUT {
+            command.args(["--exclude-operation-id", operation]);
+        }
+        if seconds.is_none() {
+            command.args(["--seed", "1"]);
+        }
+        // With every request: it is not the description that is tested for it.
+        command.args(["--header", "X-Ringtap: 1"]);
+        if let Some(who) = who {
+            command.arg("--header").arg(format!("Cookie: {}", console.log_in(who)));
+        }
+        command.arg(format!("{}/api/v1/openapi.json", console.base()));
+        let output = command.stdin(Stdio::null()).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let name = who.unwrap_or("nobody");
+        if let Some(dir) = std::env::var_os("RINGTAP_API_REPORT") {
+            std::fs::create_dir_all(&dir).unwrap();
+            std::fs::write(PathBuf::from(dir).join(format!("{name}.txt")), &told).unwrap();
+        }
+        if !output.status.success() {
+            wrong.push(format!("asked by {name}:\n{told}{}", String::from_utf8_lossy(&output.stderr)));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+    console.assert_alive();
+}
+
+/// The program, where `make packages-test` could install it.
+fn schemathesis() -> Option<PathBuf> {
+    let program = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("../schemathesis/bin/schemathesis");
+    if !program.is_file() {
+        let reason = "it is not installed; `make packages-test` installs it, from PyPI";
+        ringtap_testing::skip("schemathesis", reason);
+        return None;
+    }
+    Some(program)
+}
+
+/// Seconds that it takes by itself.
+const SECONDS: u64 = 60;
+/// Not asked: the first never ends, the second ends the session that asks.
+const WITHOUT: [&str; 2] = ["watch_live", "log_out"];
