@@ -7,6 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::sources::Refused;
+
 /// What went wrong, on what, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(transparent)]
@@ -148,6 +150,14 @@ impl Problem {
         Self::new("/problems/origin", "The request came from elsewhere", StatusCode::FORBIDDEN, detail)
     }
 
+    /// The daemon refused something, or does not answer.
+    pub(crate) fn of_daemon(error: &anyhow::Error) -> Self {
+        match error.is::<Refused>() {
+            true => Self::conflict(format!("{error:#}")),
+            false => Self::unavailable(format!("{error:#}")),
+        }
+    }
+
     /// It is not there.
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new("/problems/not-found", "It is not there", StatusCode::NOT_FOUND, detail)
@@ -217,6 +227,12 @@ impl From<anyhow::Error> for Problem {
 
 impl From<ringtap_store::Error> for Problem {
     fn from(error: ringtap_store::Error) -> Self {
+        anyhow::Error::from(error).into()
+    }
+}
+
+impl From<ringtap_spool::Error> for Problem {
+    fn from(error: ringtap_spool::Error) -> Self {
         anyhow::Error::from(error).into()
     }
 }

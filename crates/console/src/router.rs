@@ -9,7 +9,9 @@ use utoipa_axum::routes;
 
 use crate::guard::guard;
 use crate::page;
-use crate::routes::{about, alarms, audit, call, calls, kpis, live, people, session, trunks, users, why};
+use crate::routes::{
+    about, alarms, audit, call, calls, kpis, live, people, recording, session, trunks, users, why,
+};
 use crate::state::App;
 
 /// The API. Every route is in its document: `routes!` takes path and method from the description.
@@ -29,6 +31,10 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(call::pcap))
         .routes(routes!(call::wav))
         .routes(routes!(call::peaks))
+        .routes(routes!(recording::change))
+        .routes(routes!(recording::hold))
+        .routes(routes!(recording::release))
+        .routes(routes!(recording::holds))
         .routes(routes!(live::events))
         .routes(routes!(live::calls))
         .routes(routes!(kpis::show))

@@ -16,6 +16,8 @@ pub struct Sources {
     pub records: PathBuf,
     /// Opens the recorded packets; `None` if no spool was named.
     pub spool: Option<OpenSpool>,
+    /// The directory of the spool in which calls are put on hold.
+    pub holds: Option<PathBuf>,
     /// The running daemon; `None` if there is none to be asked.
     pub daemon: Option<Arc<dyn Daemon>>,
     /// Decoders of sound.
@@ -58,6 +60,27 @@ pub trait Daemon: Send + Sync {
     ///
     /// It does not answer.
     fn calls(&self, most: usize) -> anyhow::Result<Value>;
+
+    /// Records so much of a call in progress from now on: `nothing`, `signalling`, `headers` or `full`.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer, or has no such call ([`Refused`]).
+    fn keep(&self, call_id: &str, what: &str) -> anyhow::Result<()>;
+
+    /// Pauses the recording of the media of a call in progress, or goes on with it.
+    ///
+    /// # Errors
+    ///
+    /// As [`keep`](Self::keep).
+    fn pause(&self, call_id: &str, paused: bool) -> anyhow::Result<()>;
+
+    /// Puts a call in progress on hold for a case, once it has ended.
+    ///
+    /// # Errors
+    ///
+    /// As [`keep`](Self::keep).
+    fn hold(&self, call_id: &str, case: &str) -> anyhow::Result<()>;
 
     /// Alarms that stand, a JSON line each.
     ///

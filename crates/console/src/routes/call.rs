@@ -18,8 +18,10 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::ladder::Ladder;
+use super::live;
 use super::lost_packets::Mark;
 use super::packets::RecordedCall;
+use super::recording;
 use crate::answer::Answer;
 use crate::openapi::records::{CallRecord, StreamRecord};
 use crate::openapi::refusals::{Busy, Conflict, Missing};
@@ -30,27 +32,27 @@ use crate::state::{App, Shared};
 use crate::viewer::Viewer;
 
 /// A call with its legs, each with its streams; the call itself is `legs[chosen]`.
-struct Found {
+pub(super) struct Found {
     legs: Vec<(Call, Vec<Stream>)>,
     chosen: usize,
+    /// It has no record yet: the daemon told of it.
+    pub(super) in_progress: bool,
 }
 
 impl Found {
-    fn call(&self) -> &(Call, Vec<Stream>) {
+    pub(super) fn call(&self) -> &(Call, Vec<Stream>) {
         &self.legs[self.chosen]
     }
 }
 
 /// Finds a call that the viewer may see. One that is outside of the viewer's scope is not there.
-fn find(app: &Shared, viewer: &Viewer, id: &Id, with_legs: bool) -> Result<Found, Problem> {
-    let missing = || {
-        Problem::not_found(format!(
-            "no call has the id {id}: it was never stored, it is still in progress, or its retention has \
-             ended"
-        ))
-    };
-    let reader = app.records()?.ok_or_else(missing)?;
-    let call = reader.call(id)?.filter(|call| viewer.sees(call)).ok_or_else(missing)?;
+pub(super) fn find(app: &Shared, viewer: &Viewer, id: &Id, with_legs: bool) -> Result<Found, Problem> {
+    let reader = app.records()?;
+    let stored = reader.as_ref().map(|reader| reader.call(id)).transpose()?.flatten();
+    let (Some(reader), Some(call)) = (reader, stored) else { return find_in_progress(app, viewer, id) };
+    if !viewer.sees(&call) {
+        return Err(missing(id));
+    }
     let legs = match call.conversation {
         Some(conversation) if with_legs => reader.conversation(&conversation)?,
         _ => vec![call.clone()],
@@ -64,10 +66,29 @@ fn find(app: &Shared, viewer: &Viewer, id: &Id, with_legs: bool) -> Result<Found
         let streams = reader.streams_of(&call.id)?;
         Ok((call, streams))
     };
-    Ok(Found { legs: legs.into_iter().map(with_streams).collect::<Result<_, _>>()?, chosen })
+    let legs = legs.into_iter().map(with_streams).collect::<Result<_, _>>()?;
+    Ok(Found { legs, chosen, in_progress: false })
 }
 
-fn id_of(text: &str) -> Result<Id, Problem> {
+/// Finds a call that has no record yet. Its other legs are shown once they have one.
+fn find_in_progress(app: &Shared, viewer: &Viewer, id: &Id) -> Result<Found, Problem> {
+    let Some(daemon) = &app.sources.daemon else { return Err(missing(id)) };
+    // Without the daemon nothing is in progress.
+    let list = daemon.calls(live::MOST).unwrap_or_default();
+    let listed: Vec<(Call, Vec<Stream>)> = live::listed(&list)?;
+    let leg = listed.into_iter().find(|(call, _)| call.id == *id && viewer.sees(call));
+    Ok(Found { legs: vec![leg.ok_or_else(|| missing(id))?], chosen: 0, in_progress: true })
+}
+
+fn missing(id: &Id) -> Problem {
+    Problem::not_found(format!(
+        "no call has the id {id}: it was never stored, its retention has ended, or it is none of the {} \
+         latest in progress",
+        live::MOST
+    ))
+}
+
+pub(super) fn id_of(text: &str) -> Result<Id, Problem> {
     text.parse().map_err(|_| {
         Problem::request(
             format!("`{text}` is no id of a call"),
@@ -80,7 +101,7 @@ fn id_of(text: &str) -> Result<Id, Problem> {
 #[derive(IntoParams)]
 #[into_params(parameter_in = Path)]
 #[expect(dead_code, reason = "it describes the variable part of these paths")]
-struct CallPath {
+pub(super) struct CallPath {
     /// The id of its record: 32 hex digits.
     #[param(pattern = "^[0-9a-f]{32}$")]
     id: String,
@@ -99,6 +120,10 @@ struct CallDetails {
     streams: Vec<Stream>,
     /// What happened, for people.
     sentences: Vec<String>,
+    /// It has not ended: ask again for what happens next.
+    in_progress: bool,
+    /// The cases for which it is on hold; none are told without the right `hold`.
+    holds: Vec<String>,
     packets: CallPackets,
     rights: CallRights,
 }
@@ -119,6 +144,7 @@ struct CallRights {
     signalling: bool,
     listen: bool,
     export: bool,
+    hold: bool,
 }
 
 /// A call with its legs and streams
@@ -140,13 +166,17 @@ pub(crate) async fn show(
         .read(move |_| {
             let found = find(&seen, &by, &id, true)?;
             let (call, streams) = found.call().clone();
+            let holds = if by.has(Right::Hold) { recording::cases(&seen, &call)? } else { Vec::new() };
             Ok(CallDetails {
+                in_progress: found.in_progress,
+                holds,
                 sentences: vec![sentence::of_call(&call, &streams)],
                 packets: packets(&seen, &call),
                 rights: CallRights {
                     signalling: by.has(Right::Signalling),
                     listen: by.has(Right::Listen),
                     export: by.has(Right::Export),
+                    hold: by.has(Right::Hold),
                 },
                 legs: found.legs.into_iter().map(|(leg, _)| leg).collect(),
                 call,
@@ -298,7 +328,7 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
         .read(move |_| {
             // The scope is looked at in any case.
             let found = find(&seen, &by, &id, false)?;
-            if let Some(sound) = seen.sounds.of(&id) {
+            if let Some(sound) = seen.sounds.of(&id).filter(|_| !found.in_progress) {
                 return Ok(sound);
             }
             let mut spool = spool(&seen)?;
@@ -316,7 +346,9 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
                 peaks,
                 marks: serde_json::to_value(marks).unwrap_or_default(),
             });
-            seen.sounds.add(id, Arc::clone(&sound));
+            if !found.in_progress {
+                seen.sounds.add(id, Arc::clone(&sound));
+            }
             Ok(sound)
         })
         .await

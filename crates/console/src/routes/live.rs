@@ -19,7 +19,7 @@ use crate::answer::Answer;
 use crate::openapi::records::CallRecord;
 use crate::problem::Problem;
 use crate::request::{Bounded, Query};
-use crate::sources::{Daemon, Refused};
+use crate::sources::Daemon;
 use crate::state::App;
 use crate::viewer::Viewer;
 
@@ -185,8 +185,7 @@ impl App {
         let asked = tokio::task::spawn_blocking(move || question(&*daemon)).await;
         match asked {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error)) if error.is::<Refused>() => Err(Problem::conflict(format!("{error:#}"))),
-            Ok(Err(error)) => Err(Problem::unavailable(format!("{error:#}"))),
+            Ok(Err(error)) => Err(Problem::of_daemon(&error)),
             Err(_) => Err(Problem::unavailable("the daemon could not be asked")),
         }
     }
@@ -240,8 +239,7 @@ pub(crate) async fn calls(
     }
     let list = app.ask(|daemon| daemon.calls(MOST)).await?;
     let total = list["total"].as_u64();
-    let listed: Vec<(Call, Vec<Stream>)> = serde_json::from_value(list["calls"].clone())
-        .map_err(|_| Problem::unavailable("the daemon is of another version: its calls cannot be read"))?;
+    let listed = listed(&list)?;
     let count = listed.len();
     let limit = wanted.limit.map_or(100, Bounded::get);
     let calls: Vec<Call> = listed
@@ -253,11 +251,18 @@ pub(crate) async fn calls(
     Ok(viewer.answer(&app, LiveCallList { calls, total, listed: count }))
 }
 
+/// The calls in progress that the daemon lists, with their streams.
+pub(super) fn listed(list: &Value) -> Result<Vec<(Call, Vec<Stream>)>, Problem> {
+    let Some(calls) = list.get("calls") else { return Ok(Vec::new()) };
+    serde_json::from_value(calls.clone())
+        .map_err(|_| Problem::unavailable("the daemon is of another version: its calls cannot be read"))
+}
+
 const EVERY: Duration = Duration::from_secs(1);
 const NO_DAEMON: &str = "no running ringtap is known to this console: start `ringtap run`, and name its \
                          control socket with `--control`";
 /// Most calls in progress that the daemon lists.
-const MOST: usize = 1_000;
+pub(super) const MOST: usize = 1_000;
 
 #[cfg(test)]
 mod tests {

@@ -12,6 +12,7 @@ pub(crate) mod live;
 mod lost_packets;
 mod packets;
 pub(crate) mod people;
+pub(crate) mod recording;
 pub(crate) mod session;
 pub(crate) mod trunks;
 pub(crate) mod users;

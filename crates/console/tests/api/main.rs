@@ -221,3 +221,61 @@ fn the_page_is_served_where_it_was_built() {
     assert_eq!(script.kind(), "text/javascript; charset=utf-8");
     assert!(script.header("cache-control").unwrap().contains("immutable"));
 }
+
+#[test]
+fn a_call_is_put_on_hold_for_cases_and_released_again() {
+    let server = Server::start();
+    let root = server.login("root");
+    let id = root.json("/api/v1/calls?limit=1")["calls"][0]["id"].as_str().unwrap().to_owned();
+    let holds = format!("/api/v1/calls/{id}/holds");
+    for case in ["K-17", "K-4"] {
+        let held = root.post(&holds, &json!({ "case": case, "reason": "a court order" }));
+        assert_eq!(held.status, 204, "{}", held.text());
+    }
+    assert_eq!(root.json(&format!("/api/v1/calls/{id}"))["holds"], json!(["K-17", "K-4"]));
+    let listed = root.json("/api/v1/holds");
+    let cases: Vec<_> = listed["holds"].as_array().unwrap().iter().map(|hold| &hold["case"]).collect();
+    assert_eq!(cases, ["K-17", "K-4"]);
+    assert_eq!(root.json("/api/v1/holds?case=K-4")["holds"][0]["id"], id.as_str());
+    assert_eq!(root.delete(&format!("{holds}/K-17")).status, 204);
+    assert_eq!(root.delete(&format!("{holds}/K-17")).status, 404);
+    assert_eq!(root.json(&format!("/api/v1/calls/{id}"))["holds"], json!(["K-4"]));
+    assert!(server.audited().iter().filter(|action| **action == "hold").count() >= 3);
+
+    // A case is the name of a directory.
+    for case in ["", "..", ".hidden", "a/b", "a\\b", "x\0", &"k".repeat(65)] {
+        assert_eq!(root.post(&holds, &json!({ "case": case })).status, 400, "{case:?}");
+        let path = format!("{holds}/{}", client::escaped(case));
+        assert!([400, 404, 405].contains(&root.delete(&path).status), "{case:?}");
+    }
+    assert_eq!(root.json("/api/v1/holds")["holds"].as_array().unwrap().len(), 1);
+
+    // Who may not hold is not told of cases, and who sees only some calls holds none of the others.
+    let ana = server.login("ana");
+    assert_eq!(ana.post(&holds, &json!({ "case": "K-5" })).status, 403);
+    assert_eq!(ana.get("/api/v1/holds").status, 403);
+    assert_eq!(ana.json(&format!("/api/v1/calls/{id}"))["holds"], json!([]));
+}
+
+#[test]
+fn a_call_in_progress_is_seen_and_its_recording_changed() {
+    let server = Server::start();
+    let root = server.login("root");
+    let id = server.id_of_a_call_in_progress();
+    let call = format!("/api/v1/calls/{id}");
+    let shown = root.json(&call);
+    assert_eq!((&shown["in_progress"], &shown["call"]["id"]), (&json!(true), &json!(id)));
+    let change = |body| root.send("PATCH", &format!("{call}/recording"), Some(&body));
+    assert_eq!(change(json!({ "paused": true })).status, 204);
+    assert_eq!(change(json!({})).status, 400);
+    assert_eq!(change(json!({ "keep": "everything" })).status, 400);
+    let refused = change(json!({ "keep": "full" }));
+    assert_eq!(refused.status, 409, "{}", refused.text());
+    assert!(refused.text().contains("is kept already"), "{}", refused.text());
+    assert_eq!(root.post(&format!("{call}/holds"), &json!({ "case": "K-1" })).status, 204);
+    // Of another tenant's nobody is told that it is in progress.
+    assert_eq!(server.login("ten").get(&call).status, 404);
+    let ended = root.json("/api/v1/calls?limit=1")["calls"][0]["id"].as_str().unwrap().to_owned();
+    let path = format!("/api/v1/calls/{ended}/recording");
+    assert_eq!(root.send("PATCH", &path, Some(&json!({ "paused": true }))).status, 409);
+}

@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::bail;
 use ringtap_access::{AuditLog, AuditQuery, NewPerson, PasswordCost, People, Role, Scope};
 use ringtap_audio::BuiltIn;
-use ringtap_console::{Daemon, Link, Security, Settings, Sources, serve};
+use ringtap_console::{Daemon, Link, Refused, Security, Settings, Sources, serve};
 use ringtap_kpi::Zone;
 use ringtap_model::{Call, CallState, Id, Nanos, Stream};
 use ringtap_store::{FoldMinute, ImportWriter, MakeRollup};
@@ -48,7 +48,9 @@ impl Server {
     fn with(daemon: Option<Arc<dyn Daemon>>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (records, people) = (dir.path().join("records"), dir.path().join("people"));
+        let spool = dir.path().join("spool");
         std::fs::create_dir(&records).unwrap();
+        std::fs::create_dir(&spool).unwrap();
         fill(&records);
         add_people(&people);
         let settings = Settings {
@@ -62,6 +64,7 @@ impl Server {
         let sources = Sources {
             records,
             spool: None,
+            holds: Some(spool),
             daemon,
             decoders: Arc::new(BuiltIn),
             kpis: Arc::new(NoRollups),
@@ -86,6 +89,11 @@ impl Server {
         assert_eq!(answer.status, 200, "{}", answer.text());
         let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
         client.with("cookie", &cookie)
+    }
+
+    /// The id of a call that the daemon tells of.
+    pub(crate) fn id_of_a_call_in_progress(&self) -> String {
+        in_progress(0).id.to_string()
     }
 
     /// A call that is newer than all others.
@@ -135,6 +143,11 @@ fn call(number: usize) -> Call {
     }
 }
 
+/// One of `carrier-b` that has no record yet.
+fn in_progress(number: usize) -> Call {
+    Call { id: Id([200 + number as u8; 16]), end: None, state: CallState::Active, ..call(2 * number + 1) }
+}
+
 fn fill(records: &Path) {
     let mut writer = ImportWriter::open(records).unwrap();
     for number in 0..CALLS {
@@ -172,8 +185,20 @@ impl Daemon for Answering {
 
     fn calls(&self, most: usize) -> anyhow::Result<Value> {
         let calls: Vec<(Call, Vec<Stream>)> =
-            (0..3).map(|number| (call(2 * number + 1), Vec::new())).take(most).collect();
+            (0..3).map(|number| (in_progress(number), Vec::new())).take(most).collect();
         Ok(json!({ "calls": calls, "total": 3 }))
+    }
+
+    fn keep(&self, call_id: &str, what: &str) -> anyhow::Result<()> {
+        bail!(Refused(format!("{call_id} is kept already: {what}")))
+    }
+
+    fn pause(&self, _: &str, _: bool) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn hold(&self, _: &str, _: &str) -> anyhow::Result<()> {
+        Ok(())
     }
 
     fn alarms(&self) -> anyhow::Result<String> {

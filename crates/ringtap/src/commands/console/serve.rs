@@ -133,6 +133,7 @@ impl ServeArgs {
         Ok(Sources {
             records: self.store.directory().to_owned(),
             spool,
+            holds: self.spool.spool.first().cloned(),
             daemon: Some(Arc::new(ControlSocket(self.at.control.clone()))),
             decoders: Arc::new(Helpers),
             kpis: Arc::new(kpis),
@@ -164,6 +165,20 @@ impl Daemon for ControlSocket {
     fn calls(&self, most: usize) -> anyhow::Result<Value> {
         let told = self.ask(&Request::Calls { most })?;
         serde_json::from_str(&told).context("the daemon is of another version: its calls cannot be read")
+    }
+
+    fn keep(&self, call_id: &str, what: &str) -> anyhow::Result<()> {
+        self.ask(&Request::Keep { call: call_id.to_owned(), what: what.to_owned() }).map(drop)
+    }
+
+    fn pause(&self, call_id: &str, paused: bool) -> anyhow::Result<()> {
+        let call = call_id.to_owned();
+        self.ask(&if paused { Request::Pause { call } } else { Request::Resume { call } }).map(drop)
+    }
+
+    fn hold(&self, call_id: &str, case: &str) -> anyhow::Result<()> {
+        let (call, case) = (call_id.to_owned(), case.to_owned());
+        self.ask(&Request::Hold { call, case, product: false }).map(drop)
     }
 
     fn alarms(&self) -> anyhow::Result<String> {
