@@ -153,7 +153,8 @@ function oneCall(id, send) {
   if (!call) return send(problem(404, 'There is no such call'), 404);
   send({
     call, legs: [call], streams: streams.get(id) ?? [], sentences: [`${call.state}: ${call.messages} messages.`],
-    packets: { kept: call.recorded, available: call.recorded !== 'none', reason: null }, rights: { signalling: true, listen: true },
+    packets: { kept: call.recorded, available: call.recorded !== 'none', reason: null }, rights: { signalling: true, listen: true, export: true, hold: true },
+    in_progress: false, holds: [],
   });
 }
 

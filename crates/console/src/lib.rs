@@ -15,6 +15,7 @@
 //! | `guard`, `hosts` | foreign names and pages are refused |
 //! | `viewer` | who asks, and what that person may see |
 //! | `mask` | numbers hidden from those who may not see them |
+//! | `views` | what the audit log knows of already |
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |
 //! | `summary` | what a result is made of |
@@ -44,6 +45,7 @@ mod sources;
 mod state;
 mod summary;
 mod viewer;
+mod views;
 mod work;
 
 use std::net::SocketAddr;

@@ -15,6 +15,7 @@ use crate::server::Security;
 use crate::settings::{Link, Settings};
 use crate::sound_cache::SoundCache;
 use crate::sources::Sources;
+use crate::views::Views;
 use crate::work::Work;
 
 /// What every request shares.
@@ -32,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) sounds: SoundCache,
     /// The description of the API, as it is sent, and what tells it from another one.
     pub(crate) document: (String, String),
+    /// What was looked at lately.
+    pub(crate) views: Views,
     /// The daemon's state, and when it was asked.
     pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
     /// What logs in without a question.
@@ -57,6 +60,7 @@ impl App {
             work: Work::new(settings.search_time),
             sounds: SoundCache::default(),
             document: compact(document)?,
+            views: Views::default(),
             status: tokio::sync::Mutex::default(),
             link: settings.link.clone(),
             is_plain: matches!(settings.security, Security::Plain),

@@ -135,6 +135,17 @@ impl App {
         self.note_because(viewer, action, what, None).await
     }
 
+    /// Notes that somebody looks at something, once a minute: a page that shows what goes on asks again and
+    /// again.
+    pub(crate) async fn note_view(&self, viewer: &Viewer, what: String) -> Result<(), Problem> {
+        let seen = format!("{} {} {what}", viewer.name(), viewer.from);
+        if self.views.is_new(&seen) {
+            self.note(viewer, Action::View, What::from(what)).await?;
+            self.views.add(seen);
+        }
+        Ok(())
+    }
+
     /// The same, with the reason that was given.
     pub(crate) async fn note_because(
         &self,

@@ -15,6 +15,21 @@ export async function ladderAnswer(id: string, signal: AbortSignal): Promise<Lad
   return completed(await api<LadderAnswer>(`${pathOf(id)}/ladder`, { signal }));
 }
 
+export type Kept = 'nothing' | 'signalling' | 'headers' | 'full';
+
+/** Changes what is recorded from now on of a call in progress. */
+export function changeRecording(id: string, change: { keep?: Kept; paused?: boolean }): Promise<void> {
+  return api(`${pathOf(id)}/recording`, { method: 'PATCH', body: change });
+}
+
+export function holdFor(id: string, held: { case: string; reason: string }): Promise<void> {
+  return api(`${pathOf(id)}/holds`, { method: 'POST', body: held });
+}
+
+export function releaseFrom(id: string, name: string): Promise<void> {
+  return api(`${pathOf(id)}/holds/${encodeURIComponent(name)}`, { method: 'DELETE' });
+}
+
 /** Minimum and maximum of as many pieces as a wide screen has pixels. */
 const POINTS = 2_000;
 

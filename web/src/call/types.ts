@@ -150,8 +150,12 @@ export interface CallAnswer {
   legs: Call[];
   streams: Stream[];
   sentences: string[];
+  /** It has not ended, and has no record yet. */
+  in_progress: boolean;
+  /** The cases for which it is on hold; none are told without the right. */
+  holds: string[];
   packets: { kept: string; available: boolean; reason: string | null };
-  rights: { signalling: boolean; listen: boolean };
+  rights: { signalling: boolean; listen: boolean; export: boolean; hold: boolean };
 }
 
 export interface Host {

@@ -159,7 +159,7 @@ pub(crate) async fn show(
 ) -> Result<Answer, Problem> {
     let id = id_of(&id)?;
     viewer.need(Right::Search)?;
-    app.note(&viewer, Action::View, What::from(format!("call {id}"))).await?;
+    app.note_view(&viewer, format!("call {id}")).await?;
     let (seen, by) = (app.clone(), viewer.clone());
     let value = app
         .work
@@ -211,7 +211,7 @@ pub(crate) async fn ladder(
 ) -> Result<Answer, Problem> {
     let id = id_of(&id)?;
     viewer.need(Right::Signalling)?;
-    app.note(&viewer, Action::View, What::from(format!("messages of call {id}"))).await?;
+    app.note_view(&viewer, format!("messages of call {id}")).await?;
     let (seen, by) = (app.clone(), viewer.clone());
     let value = app
         .work
