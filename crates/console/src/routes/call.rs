@@ -170,8 +170,11 @@ pub(crate) async fn show(
             Ok(CallDetails {
                 in_progress: found.in_progress,
                 holds,
-                sentences: vec![sentence::of_call(&call, &streams)],
-                packets: packets(&seen, &call),
+                sentences: vec![match found.in_progress {
+                    true => sentence::of_call_so_far(&call, &streams),
+                    false => sentence::of_call(&call, &streams),
+                }],
+                packets: packets(&seen, &call, found.in_progress),
                 rights: CallRights {
                     signalling: by.has(Right::Signalling),
                     listen: by.has(Right::Listen),
@@ -188,9 +191,12 @@ pub(crate) async fn show(
 }
 
 /// What was recorded, and whether it can be read here.
-fn packets(app: &Shared, call: &Call) -> CallPackets {
+fn packets(app: &Shared, call: &Call, in_progress: bool) -> CallPackets {
     let reason = match (call.recorded, &app.sources.spool) {
-        (Recorded::None, _) => Some("no packets of this call were recorded: see [spool] and its rules"),
+        // What is kept of a call in progress is known once it has a record.
+        (Recorded::None, _) if !in_progress => {
+            Some("no packets of this call were recorded: see [spool] and its rules")
+        }
         (_, None) => Some("the console was started without `--spool`, so it cannot read recorded packets"),
         _ => None,
     };

@@ -15,7 +15,23 @@ use crate::time;
 /// `Answered after 4.2 s, 12:03 long, the callee hung up. The caller was heard well (MOS 4.30).` Reason
 /// phrases, numbers and what notes quote are as they came from the network: a caller makes them safe to show.
 pub fn of_call(call: &Call, streams: &[Stream]) -> String {
-    let mut sentences = vec![outcome(call)];
+    whole(outcome(call), call, streams)
+}
+
+/// The same of a call in progress, as far as it has come. [`of_call`] takes it for one that goes on when the
+/// capture ended.
+pub fn of_call_so_far(call: &Call, streams: &[Stream]) -> String {
+    let so_far = match call.state {
+        CallState::Active => format!("Answered{}, and goes on.", after(call, call.answer)),
+        CallState::Ringing => "It is ringing.".to_owned(),
+        CallState::Trying => "Neither ringing nor answered yet.".to_owned(),
+        _ => outcome(call),
+    };
+    whole(so_far, call, streams)
+}
+
+fn whole(outcome: String, call: &Call, streams: &[Stream]) -> String {
+    let mut sentences = vec![outcome];
     sentences.extend(routed_on(call));
     sentences.extend(heard::both_sides(call, streams));
     sentences.extend(remarks::of_call(call));
@@ -49,9 +65,14 @@ pub fn doubts(call: &Call, streams: &[Stream]) -> Vec<String> {
     doubts
 }
 
+/// ` after 4.2 s`, since the INVITE.
+fn after(call: &Call, until: Option<Nanos>) -> String {
+    let span = || Some(time::span(until?.since(call.invite?).millis_f64()));
+    span().map_or_else(String::new, |span| format!(" after {span}"))
+}
+
 fn outcome(call: &Call) -> String {
-    let since = |until: Option<Nanos>| Some(time::span(until?.since(call.invite?).millis_f64()));
-    let after = |until| since(until).map_or_else(String::new, |span| format!(" after {span}"));
+    let after = |until| after(call, until);
     let answered = format!("Answered{}", after(call.answer));
     let length = call.duration_ms.map_or_else(String::new, |length| format!(", {} long", time::span(length)));
     match call.state {
@@ -202,5 +223,19 @@ mod tests {
             assert_eq!(said == plain, is_in_the_figures, "{}: {said}", code.name());
             assert!(said.ends_with('.') && !said.contains("..") && !said.contains("  "), "{said}");
         }
+    }
+
+    #[test]
+    fn a_call_in_progress_goes_on() {
+        let of = |state| {
+            let call = Call { state, end: None, duration_ms: None, ..samples::call() };
+            (of_call_so_far(&call, &[]), of_call(&call, &[]))
+        };
+        let (so_far, whole) = of(CallState::Active);
+        assert!(so_far.starts_with("Answered after ") && so_far.contains(", and goes on."), "{so_far}");
+        assert!(whole.contains("not over when the capture ended"), "{whole}");
+        assert!(of(CallState::Ringing).0.starts_with("It is ringing."));
+        let (so_far, whole) = of(CallState::Completed);
+        assert_eq!(so_far, whole);
     }
 }
