@@ -28,6 +28,14 @@ fn it_is_installed_below_a_directory_and_removed_without_its_configuration() {
     let unit = fs::read_to_string(to.join("opt/rt/lib/systemd/system/ringtap.service")).unwrap();
     assert!(unit.contains("ExecStart=/opt/rt/bin/ringtap run -c /etc/ringtap/ringtap.toml\n"), "{unit}");
     assert!(!unit.contains("=/usr/bin/ringtap") && !unit.contains("file:///usr/share/"), "{unit}");
+    let console = fs::read_to_string(to.join("opt/rt/lib/systemd/system/ringtap-console.service")).unwrap();
+    let command = console.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
+    let words: Vec<&str> = command.split(' ').collect();
+    assert_eq!(words[..3], ["/opt/rt/bin/ringtap", "console", "serve"]);
+    let help = run(["console", "serve", "--help"]).out;
+    for option in words.iter().filter(|word| word.starts_with("--")) {
+        assert!(help.contains(option), "{option} of the unit is none of the command");
+    }
 
     // Whoever changed the configuration keeps it.
     let config = to.join("etc/ringtap/ringtap.toml");
@@ -71,15 +79,17 @@ fn the_configuration_that_is_installed_lacks_nothing_but_an_interface() {
 
 /// Debian 12's systemd has no @sandbox, and ignores a group of calls that it does not know.
 #[test]
-fn the_unit_names_the_calls_by_which_ringtap_confines_itself() {
-    let unit = fs::read_to_string(root().join("packaging/ringtap.service")).unwrap();
-    let filter = unit.lines().find_map(|line| line.strip_prefix("SystemCallFilter=")).expect("a filter");
-    let named: Vec<&str> = filter.split(' ').collect();
-    for call in ["seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"] {
-        assert!(named.contains(&call), "{call} is not in {filter}");
+fn the_units_name_the_calls_by_which_ringtap_confines_itself() {
+    for unit in ["ringtap", "ringtap-console"] {
+        let unit = fs::read_to_string(root().join(format!("packaging/{unit}.service"))).unwrap();
+        let filter = unit.lines().find_map(|line| line.strip_prefix("SystemCallFilter=")).expect("a filter");
+        let named: Vec<&str> = filter.split(' ').collect();
+        for call in ["seccomp", "landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self"] {
+            assert!(named.contains(&call), "{call} is not in {filter}");
+        }
+        let groups: Vec<_> = named.iter().filter(|name| name.starts_with('@')).collect();
+        assert_eq!(groups, [&"@system-service"], "a group that not every systemd has");
     }
-    let groups: Vec<_> = named.iter().filter(|name| name.starts_with('@')).collect();
-    assert_eq!(groups, [&"@system-service"], "a group that not every systemd has");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use ringtap_daemon::control::{self, Request, ask};
 use ringtap_kpi::Zone;
 use serde_json::Value;
 
-use crate::exit::{Exit, Misuse};
+use crate::exit::Exit;
 use crate::helper::Helpers;
 use crate::interrupt;
 use crate::kpi_args::KpiArgs;
@@ -116,19 +116,19 @@ impl ServeArgs {
         let spool: Option<OpenSpool> = if self.spool.spool.is_empty() {
             None
         } else {
-            // What is wrong with it is said now, not to the first who listens.
-            self.spool.open(screen)?;
+            // What is wrong with it is said now, not to the first who listens. It may be one to come.
+            if let Err(error) = self.spool.open(screen) {
+                screen.remark(format!("until this is mended, no packets are shown: {error:#}"));
+            }
             let spool = self.spool.clone();
             Some(Arc::new(move || spool.open_quietly()))
         };
         let sensor = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         if !self.store.directory().is_dir() {
-            return Err(Misuse(format!(
-                "the database `{}` does not exist: name that of `ringtap run` with `--store <DIR>`, or \
-                 create an empty directory for one to come",
+            screen.remark(format!(
+                "the database `{}` does not exist yet: it is that of `ringtap run` that `--store` names",
                 self.store.directory().display()
-            ))
-            .into());
+            ));
         }
         Ok(Sources {
             records: self.store.directory().to_owned(),
