@@ -3,6 +3,7 @@
 import { after, before, describe } from 'node:test';
 import { hasThisPage, Console } from './server.js';
 import { lacking, launch } from './browser.js';
+import { captures } from './real/captures.js';
 import { downloads } from './real/downloads.js';
 import { investigates } from './real/investigates.js';
 import { keyboard } from './real/keyboard.js';
@@ -33,5 +34,5 @@ describe('the page on a real console', { skip, timeout: 600_000, concurrency: fa
     await it.console?.stop();
   });
 
-  for (const part of [roles, search, states, keyboard, downloads, investigates, people, wire, looks, pictures]) part(it);
+  for (const part of [roles, search, states, keyboard, downloads, investigates, people, wire, captures, looks, pictures]) part(it);
 });

@@ -37,10 +37,15 @@ export class Console {
     return join(this.dir, name);
   }
 
+  /** The capture of that name, or where there is one already, the path that names it. */
+  file(name) {
+    return name.includes('/') ? name : this.at(`${name}.pcap`);
+  }
+
   /** Makes all of it: of these captures, with these people. */
   async start({ captures = [...Object.keys(CAPTURES), 'hostile'], people = [...ROLES, 'tenant'] } = {}) {
     for (const name of ['records', 'outbox', 'spool']) mkdirSync(this.at(name));
-    this.configure('past', [DEMO, ...captures.filter((name) => name !== 'live').map((name) => this.at(`${name}.pcap`))], '"max"');
+    this.configure('past', [DEMO, ...captures.filter((name) => name !== 'live').map((name) => this.file(name))], '"max"');
     if (captures.length > 0) this.record(captures);
     this.addPeople(people);
     this.port = await freePort();
@@ -58,8 +63,8 @@ export class Console {
   /** What was recorded before now, and a daemon that goes on recording what is under way. */
   record(captures) {
     for (const name of captures) {
-      if (name === 'hostile') writeFileSync(this.at('hostile.pcap'), hostile(Date.now() / 1000 - 1800));
-      else this.generate(name);
+      if (name === 'hostile') writeFileSync(this.file(name), hostile(Date.now() / 1000 - 1800));
+      else if (!name.includes('/')) this.generate(name);
     }
     this.run('run', '-c', this.at('past.toml'));
     if (!captures.includes('live')) return;
