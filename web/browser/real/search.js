@@ -83,7 +83,7 @@ export function search(it) {
     const shown = (await rows(page).locator('td:nth-child(2)').allInnerTexts()).map(Number);
     assert.ok(shown.length > 5 && shown.every((mos, at) => at === 0 || mos >= shown[at - 1]), String(shown));
     await page.keyboard.press('c');
-    await page.getByRole('dialog').getByLabel(/^Call-ID/).check();
+    await page.getByRole('dialog').getByRole('checkbox', { name: /^Call-ID/ }).check();
     await page.keyboard.press('Escape');
     await page.getByRole('columnheader', { name: 'Call-ID' }).waitFor();
     assert.match(page.url(), /cols=began,mos,callid/);
