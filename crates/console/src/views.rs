@@ -1,4 +1,5 @@
-//! Who looked at what lately, so that a page that asks again and again is one entry of the audit log a minute.
+//! Who looked at what lately, so that a page that asks again and again is one entry of the audit log a
+//! minute.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

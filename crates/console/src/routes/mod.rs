@@ -6,6 +6,7 @@ pub(crate) mod alarms;
 pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod calls;
+mod found;
 pub(crate) mod kpis;
 mod ladder;
 pub(crate) mod live;

@@ -12,7 +12,7 @@ use ringtap_spool::{Hold, Holds, release as release_of};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::call::{CallPath, find, id_of};
+use super::found::{CallPath, find, id_of};
 use crate::answer::Answer;
 use crate::openapi::refusals::{Busy, Conflict, Missing};
 use crate::problem::Problem;
@@ -115,8 +115,8 @@ pub(crate) struct NewHold {
 
 /// Puts a call on hold for a case
 ///
-/// Its packets and its record are not deleted until it is released from every case. A call in progress is held
-/// from when it ends. Needs the right `hold`.
+/// Its packets and its record are not deleted until it is released from every case. A call in progress is
+/// held from when it ends. Needs the right `hold`.
 #[utoipa::path(
     post, path = "/calls/{id}/holds", operation_id = "hold_call", tag = "call", params(CallPath),
     request_body = NewHold,
