@@ -196,9 +196,15 @@ impl From<ringtap_access::Error> for Problem {
         let said = error.to_string();
         match error {
             Error::Nobody { .. } | Error::NotFound { .. } => Self::not_found(said),
-            Error::Name { .. } | Error::Password(_) => Self::request(said, "choose another one"),
-            Error::Io { .. } | Error::Database { .. } => anyhow::Error::from(error).into(),
-            _ => Self::conflict(said),
+            Error::Name { .. } | Error::Password(_) | Error::Pattern { .. } => {
+                Self::request(said, "choose another one")
+            }
+            Error::Exists { .. }
+            | Error::LastAdministrator { .. }
+            | Error::Code
+            | Error::Expiry { .. }
+            | Error::TooMany { .. } => Self::conflict(said),
+            _ => anyhow::Error::from(error).into(),
         }
     }
 }
