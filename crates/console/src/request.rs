@@ -87,3 +87,13 @@ impl<'de, const FROM: usize, const TO: usize> Deserialize<'de> for Bounded<FROM,
         }
     }
 }
+
+/// A number that may be left out, as far as 63 bits hold it: the database and many programs have no larger
+/// ones, and the description says so.
+pub(crate) fn int64<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let number = Option::<u64>::deserialize(deserializer)?;
+    match number.filter(|number| i64::try_from(*number).is_err()) {
+        Some(number) => Err(D::Error::custom(format!("{number} is greater than {}", i64::MAX))),
+        None => Ok(number),
+    }
+}

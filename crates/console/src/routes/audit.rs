@@ -20,8 +20,10 @@ use crate::viewer::Viewer;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     /// From then, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     from_us: Option<u64>,
     /// Until then, which is not included, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     until_us: Option<u64>,
     /// Whose entries; `*` stands for any characters at either end.
     #[param(example = "ana")]
@@ -32,6 +34,7 @@ pub(crate) struct Wanted {
     /// Only entries with this text in what was done.
     text: Option<String>,
     /// Only entries with a lower number: for the next page, that of the last entry of this one.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     before: Option<u64>,
     /// Most entries of the answer; 200 unless it is given.
     #[param(value_type = Option<usize>, minimum = 1, maximum = 1000)]

@@ -30,8 +30,10 @@ pub(crate) struct Wanted {
     #[param(inline, example = "hour")]
     every: Option<Every>,
     /// From then, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     from_us: Option<u64>,
     /// Until then, which is not included, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     until_us: Option<u64>,
     /// Names of figures, with commas; all if it is left out.
     #[param(example = "asr,pdd_p95")]

@@ -30,8 +30,10 @@ use utoipa::IntoParams;
 pub(crate) struct TimeSpan {
     /// From then, in microseconds since 1970.
     #[param(example = 1_795_000_000_000_000_u64)]
+    #[serde(default, deserialize_with = "crate::request::int64")]
     pub(crate) from_us: Option<u64>,
     /// Until then, which is not included, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     pub(crate) until_us: Option<u64>,
 }
 

@@ -31,8 +31,10 @@ pub(crate) struct Wanted {
     #[param(example = "*0138")]
     number: Option<String>,
     /// From then, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     from_us: Option<u64>,
     /// Until then, which is not included, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
     until_us: Option<u64>,
     /// Most users of the answer; 500 unless it is given.
     #[param(value_type = Option<usize>, minimum = 1, maximum = 5000)]
