@@ -59,6 +59,12 @@ impl MarkedBy {
         Self::new(names.into_iter().flat_map(of_field).copied())
     }
 
+    /// Marked by both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self::new(self.topics.into_iter().chain(other.topics))
+    }
+
     /// Marked by this as well.
     #[must_use]
     pub fn and(self, topic: Topic) -> Self {

@@ -47,13 +47,18 @@ pub fn show_in(zone: Zone) {
     let _ = ZONE.set(zone.0);
 }
 
-fn zone() -> &'static TimeZone {
+fn zone_shown() -> &'static TimeZone {
     ZONE.get().unwrap_or(const { &TimeZone::UTC })
+}
+
+/// The zone in which times are shown.
+pub fn zone() -> TimeZone {
+    zone_shown().clone()
 }
 
 /// The name of the zone in which times are shown.
 pub fn zone_name() -> String {
-    zone().iana_name().map_or_else(|| "local time".to_owned(), str::to_owned)
+    zone_shown().iana_name().map_or_else(|| "local time".to_owned(), str::to_owned)
 }
 
 /// A time from the command line. Without an offset it is understood in the zone in which times are shown.
@@ -88,7 +93,7 @@ impl Moment {
     /// The moment that is meant. Where clocks are put back, the earlier of two; where they are put forward,
     /// as many minutes after the change.
     pub fn instant(self) -> Nanos {
-        self.within(zone()).unwrap_or_default()
+        self.within(zone_shown()).unwrap_or_default()
     }
 
     fn within(self, zone: &TimeZone) -> Result<Nanos, String> {
@@ -155,7 +160,7 @@ pub fn span(millis: f64) -> String {
 }
 
 fn shown(time: Nanos) -> DateTime {
-    within(time, zone())
+    within(time, zone_shown())
 }
 
 fn within(time: Nanos, zone: &TimeZone) -> DateTime {

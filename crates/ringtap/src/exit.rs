@@ -39,7 +39,8 @@ impl Exit {
             return Self::Failed;
         }
         if error.is::<Misuse>() {
-            screen.remark(error);
+            // A search that cannot be read has a line that points at the mistake.
+            screen.explain(&error.to_string());
             return Self::Usage;
         }
         let remedy = match kind {

@@ -18,13 +18,21 @@ pub(crate) struct LimitArgs {
 impl LimitArgs {
     /// What to search for.
     pub(crate) fn query(self, filter: Filter) -> Query {
-        let limit = self.newest.unwrap_or(self.most());
-        Query { filter, limit, newest: self.newest.is_some() }
+        Query { filter, limit: self.most(), newest: self.is_of_newest() }
     }
 
-    /// At most this many, the earliest.
+    /// At most this many.
     pub(crate) fn most(self) -> usize {
-        if self.limit == 0 { usize::MAX } else { self.limit }
+        match (self.newest, self.limit) {
+            (Some(newest), _) => newest,
+            (None, 0) => usize::MAX,
+            (None, limit) => limit,
+        }
+    }
+
+    /// Whether the newest are wanted instead of the earliest.
+    pub(crate) fn is_of_newest(self) -> bool {
+        self.newest.is_some()
     }
 
     /// Whether to say that there were more: whoever asks for the newest knows.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `cli`, `commands` | the arguments, one module a command |
 //! | `input` | captures to read, in one thread or several |
-//! | `filter`, `order` | filters that select records; the order of a table |
+//! | `filter`, `query`, `order` | filters and searches that select records; the order of a table |
 //! | `files`, `sound` | the files of a call: packets, pages, sound |
 //! | `embed` | the sound of calls, to embed into a page |
 //! | `anonymous` | the options of anonymisation |
@@ -43,6 +43,7 @@ mod page;
 mod pager;
 mod people_args;
 mod person;
+mod query;
 mod screen;
 mod send;
 mod sound;

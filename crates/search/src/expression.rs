@@ -1,6 +1,8 @@
 //! What calls have to satisfy.
 
-use crate::field::{Field, FieldName};
+use std::collections::BTreeSet;
+
+use crate::field::{Field, FieldName, Kind};
 use crate::value::Value;
 
 /// What a call, with its streams, has to satisfy. The default selects all calls.
@@ -77,6 +79,32 @@ impl Expression {
             }
         }
         Self::single(flat).unwrap_or_else(Self::Any)
+    }
+
+    /// Its conditions on time, as far as every call satisfies them: the others of the same time do too.
+    #[must_use]
+    pub fn times(&self) -> Self {
+        let is_time = |part: &&Self| match part {
+            Self::Condition(condition) => condition.field().kind == Kind::Time,
+            _ => false,
+        };
+        Self::All(self.parts().iter().filter(is_time).cloned().collect())
+    }
+
+    /// The names of the fields that it has conditions on.
+    pub fn field_names(&self) -> BTreeSet<&'static str> {
+        let mut found = BTreeSet::new();
+        self.each_condition(&mut |condition| _ = found.insert(condition.field().name));
+        found
+    }
+
+    /// Passes all conditions, those within others too.
+    pub fn each_condition(&self, each: &mut dyn FnMut(&Condition)) {
+        match self {
+            Self::All(parts) | Self::Any(parts) => parts.iter().for_each(|part| part.each_condition(each)),
+            Self::Not(part) | Self::Stream(part) => part.each_condition(each),
+            Self::Condition(condition) => each(condition),
+        }
     }
 
     fn single(mut parts: Vec<Self>) -> Result<Self, Vec<Self>> {

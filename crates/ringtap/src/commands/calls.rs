@@ -1,4 +1,6 @@
-//! `ringtap calls`: searches the database.
+//! `ringtap calls`: searches the database, captures, or the calls in progress.
+
+pub(super) mod found;
 
 use std::io::Write;
 
@@ -12,26 +14,33 @@ use ringtap_report::text::counted;
 use ringtap_report::{calls, json, time};
 
 use super::control::{ControlArgs, calls_in_progress};
-use crate::exit::Exit;
+use crate::exit::{Exit, Misuse};
 use crate::filter::FilterArgs;
+use crate::kpi_args::KpiArgs;
 use crate::limit::LimitArgs;
 use crate::order::OrderArgs;
 use crate::page::{Format, Shown};
+use crate::query::{Asked, QueryArgs};
 use crate::screen::Screen;
 use crate::store_args::StoreArgs;
 
-/// Search calls in a database that `run` or `analyze --store` wrote, or ask the running daemon
+/// Search calls in a database that `run` or `analyze --store` wrote, in captures, or in the running daemon
 ///
-/// Finds past calls without their captures, or with `--live` calls in progress. If there are more than
-/// `--limit` calls, a remark on standard error says so; if a day cannot be read, the search fails.
+/// Finds past calls without their captures, or with `--live` calls in progress, by a search in the language
+/// of the console, by filters, or by both. If there are more than `--limit` calls, a remark on standard error
+/// says so; if a day cannot be read, the search fails. A search that begins with `-` goes behind `--`.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Calls {
     #[command(flatten)]
+    query: QueryArgs,
+    #[command(flatten)]
     store: StoreArgs,
+    #[command(flatten)]
+    config: KpiArgs,
     /// Ask the running daemon for the calls in progress instead: the latest thousand. With several workers,
     /// the media of a call that another worker has is not shown
-    #[arg(long, conflicts_with_all = ["store", "newest"])]
+    #[arg(long, conflicts_with_all = ["store", "newest", "files"])]
     live: bool,
     #[command(flatten)]
     at: ControlArgs,
@@ -48,6 +57,9 @@ pub(crate) struct Calls {
 
 const EXAMPLES: &str = "\
 Examples:
+  ringtap calls '0138 -state:completed at:\"yesterday 15:00\"'
+  ringtap calls 'stream(codec:G729 loss>2) trunk:carrier-a' --newest 50
+  ringtap calls 'note:[one_way,no_audio] or mos<3' trunk-*.pcap.zst
   ringtap calls --number '*0138' --since '2026-11-21 02:00'
   ringtap calls --newest 20
   ringtap calls --live --number '*0138'
@@ -60,8 +72,15 @@ impl Calls {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let shown = self.order.of(self.format)?;
+        let asked = self.query.clone().read()?;
         if self.live {
-            return self.show_live(shown, screen);
+            return self.show_live(asked, shown, screen);
+        }
+        if !asked.files.is_empty() {
+            return self.show_captured(asked, shown, screen);
+        }
+        if let Some(expression) = asked.expression {
+            return self.show_found(expression, shown, screen);
         }
         let reader = self.store.open()?;
         let found = reader.calls(&self.limit.query(self.filter.filter()))?;
@@ -76,20 +95,24 @@ impl Calls {
         };
         self.print(found.records.iter(), rows, (&line, shown.order), screen)?;
         if found.cut && self.limit.tells_of_more() {
-            screen.remark(format!(
-                "more calls match than the {count} shown: raise `--limit` or narrow the filters"
-            ));
+            self.tell_of_more(found.records.len(), screen);
         }
         if found.days == 0 {
-            screen.remark("no records are stored for that time: no day was searched");
+            screen.remark(NO_DAY);
         }
         Ok(Exit::Done)
     }
 
-    fn show_live(&self, shown: Shown, screen: &mut Screen) -> anyhow::Result<Exit> {
+    fn show_live(&self, asked: Asked, shown: Shown, screen: &mut Screen) -> anyhow::Result<Exit> {
+        if !asked.files.is_empty() {
+            return Err(Misuse("`--live` asks the daemon: leave out the captures".to_owned()).into());
+        }
+        let expression = asked.expression.unwrap_or_default();
         let list = calls_in_progress(&self.at.control, MOST_CALLS)?;
         let (listed, filter) = (list.calls.len(), self.filter.filter());
-        let selected = list.calls.into_iter().filter(|(call, streams)| filter.selects_call(call, streams));
+        let selected = list.calls.into_iter().filter(|(call, streams)| {
+            filter.selects_call(call, streams) && expression.matches(call, streams)
+        });
         let calls: Vec<(Call, Vec<Stream>)> = selected.take(self.limit.most()).collect();
         if self.format == Format::Table {
             screen.page();
@@ -119,9 +142,7 @@ impl Calls {
         (line, order): (&str, Order),
         screen: &mut Screen,
     ) -> anyhow::Result<()> {
-        const WRITING: &str = "cannot write the results";
-        let long = screen.is_long(records.len() + 4);
-        let Screen { out, width, colour, .. } = screen;
+        let Screen { out, .. } = screen;
         match self.format {
             Format::Jsonl => {
                 let mut lines = json::Lines::default();
@@ -134,18 +155,29 @@ impl Calls {
             Format::Table => {
                 let mut made = Vec::with_capacity(records.len());
                 rows(&mut made)?;
-                if long {
-                    writeln!(out, "{line}\n").context(WRITING)?;
-                }
-                if !made.is_empty() {
-                    calls::write(out, made, order, *width, *colour).context(WRITING)?;
-                    writeln!(out).context(WRITING)?;
-                }
-                if !long {
-                    writeln!(out, "{line}").context(WRITING)?;
-                }
+                return table(made, (line, order), screen);
             }
         }
         out.flush().context(WRITING)
     }
 }
+
+/// Prints a table, with a line that sums up.
+fn table(rows: Vec<calls::Row>, (line, order): (&str, Order), screen: &mut Screen) -> anyhow::Result<()> {
+    let long = screen.is_long(rows.len() + 4);
+    let Screen { out, width, colour, .. } = screen;
+    if long {
+        writeln!(out, "{line}\n").context(WRITING)?;
+    }
+    if !rows.is_empty() {
+        calls::write(out, rows, order, *width, *colour).context(WRITING)?;
+        writeln!(out).context(WRITING)?;
+    }
+    if !long {
+        writeln!(out, "{line}").context(WRITING)?;
+    }
+    out.flush().context(WRITING)
+}
+
+const WRITING: &str = "cannot write the results";
+const NO_DAY: &str = "no records are stored for that time: no day was searched";

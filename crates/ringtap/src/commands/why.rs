@@ -2,40 +2,41 @@
 
 mod print;
 
-use std::path::PathBuf;
+use std::ops::ControlFlow;
 
 use clap::Args;
 use ringtap_daemon::KpiConfig;
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_investigate::{MarkedBy, Sample};
-use ringtap_model::{Call, Condition, Filter, Message, Nanos, Registration, Stream};
+use ringtap_model::{Call, Condition, Filter, Message, Registration, Stream};
 use ringtap_report::text::counted;
-use ringtap_store::{Error, Reader};
+use ringtap_search::Expression;
+use ringtap_store::{Coverage, Reader, Search, SearchEnd, SearchOrder};
 
 use self::print::print;
+use super::calls::found::walk;
 use crate::exit::{Exit, Misuse};
 use crate::filter::FilterArgs;
-use crate::input::{Input, Listener, Unpacking, Workers};
+use crate::input::{Input, Listener, Workers};
 use crate::kpi_args::KpiArgs;
 use crate::page::Format;
+use crate::query::{Asked, QueryArgs};
 use crate::screen::Screen;
 use crate::store_args::StoreArgs;
 
 /// Rank what distinguishes the calls that pass the filters from the others of the same time: "Why these?"
 ///
-/// The filters mark calls, those that fail or sound bad; `--since` and `--until` say which calls are
-/// compared. Every field of a call and its streams is asked (addresses, trunks, devices, codecs, numbers,
-/// times, ...), and every pair of fields: what more of the marked calls have is listed, the most telling
-/// first, with how many of the others have it too. What chance could have done is not listed: on a day
-/// without a cause, the answer is that nothing distinguishes them.
+/// The search and the filters mark calls, those that fail or sound bad; the times in them (`at:`, `began:`,
+/// `ended:`, `--since`, `--until`) say which calls are compared. Every field of a call and its streams is
+/// asked (addresses, trunks, devices, codecs, numbers, times, ...), and every pair of fields: what more of
+/// the marked calls have is listed, the most telling first, with how many of the others have it too. What
+/// chance could have done is not listed: on a day without a cause, the answer is that nothing distinguishes
+/// them.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Why {
-    /// Capture files; `-` is standard input
-    #[arg(value_name = "FILE", conflicts_with = "store")]
-    files: Vec<PathBuf>,
     #[command(flatten)]
-    unpacking: Unpacking,
+    query: QueryArgs,
     #[command(flatten)]
     store: StoreArgs,
     #[command(flatten)]
@@ -49,6 +50,8 @@ pub(crate) struct Why {
 
 const EXAMPLES: &str = "\
 Examples:
+  ringtap why 'mos<3 began:yesterday'
+  ringtap why 'state:failed' trunk.pcap
   ringtap why --since 2026-11-21 --until 2026-11-22 --mos-below 3
   ringtap why --since '2026-11-21 14:00' --note one_way,no_audio
   ringtap why --since 2026-11-21 --code 5xx --format jsonl | jq -r .q
@@ -60,78 +63,78 @@ impl Why {
         let filter = self.filter.filter();
         let is_time = |condition: &Condition| matches!(condition, Condition::Since(_) | Condition::Until(_));
         let time = Filter(filter.0.iter().filter(|condition| is_time(condition)).cloned().collect());
-        if time.0.len() == filter.0.len() {
-            let text = "say which calls are marked, such as `--mos-below 3`, `--note one_way` or \
-                        `--code 5xx`: without such a filter there are no others to compare with";
+        let unpacking = self.query.unpacking;
+        let Asked { expression, files } = self.query.read()?;
+        let expression = expression.unwrap_or_default();
+        let times = expression.times();
+        if time.0.len() == filter.0.len() && times.parts().len() == expression.parts().len() {
+            let text = "say which calls are marked, such as `mos<3`, `note:one_way` or `--code 5xx`: without \
+                        that there are no others to compare with";
             return Err(Misuse(text.to_owned()).into());
         }
-        let sample = Sample::new(MarkedBy::filter(&filter));
-        let mut marking = Marking { sample, filter, time, trunks: None };
-        if self.files.is_empty() {
-            let days = marking.add_stored(&self.store.open()?)?;
-            print(&marking.sample.rank(), &counted(days as u64, "day"), self.format, screen)?;
-            if days == 0 {
+        let marked_by = MarkedBy::filter(&filter).with(MarkedBy::fields(expression.field_names()));
+        let sample = Sample::new(marked_by);
+        let mut marking = Marking { sample, filter, time, expression, times, trunks: None };
+        if files.is_empty() {
+            let coverage = marking.add_stored(&self.store.open()?)?;
+            let days = counted(coverage.days_searched as u64, "day");
+            print(&marking.sample.rank(), &days, self.format, screen)?;
+            if coverage.days == 0 {
                 screen.remark("no records are stored for that time: no day was searched");
+            }
+            if coverage.end == SearchEnd::Stopped {
+                screen.remark(format!(
+                    "interrupted when {days} of {} had been searched: the results cover those calls",
+                    coverage.days
+                ));
+                return Ok(Exit::Interrupted);
             }
             return Ok(Exit::Done);
         }
         marking.trunks = self.config.read(screen)?;
-        let input = Input::open(&self.files, self.unpacking)?;
+        let input = Input::open(&files, unpacking)?;
         let bar = input.progress(screen, "reading");
         let pass = input.pass_records(Workers::default(), &mut marking, &bar)?;
-        let files = counted(self.files.len() as u64, "capture file");
+        let files = counted(files.len() as u64, "capture file");
         print(&marking.sample.rank(), &files, self.format, screen)?;
         Ok(pass.exit(screen))
     }
 }
 
-/// Adds calls to a sample: marked if they pass the filter.
+/// Adds calls to a sample: marked if they pass the filter and satisfy the search.
 struct Marking {
     sample: Sample,
     filter: Filter,
     /// The conditions on time alone.
     time: Filter,
+    expression: Expression,
+    /// The conditions of the search on time alone.
+    times: Expression,
     /// Names of trunks, for calls of captures: those of the database have them.
     trunks: Option<KpiConfig>,
 }
 
 impl Marking {
     fn add(&mut self, call: &Call, streams: &[Stream]) {
-        let is_marked = self.filter.selects_call(call, streams);
+        let is_marked = self.filter.selects_call(call, streams) && self.expression.matches(call, streams);
         self.sample.add(call, streams, is_marked);
     }
 
-    /// Adds the calls of the database, those of an hour at once; returns of how many days.
-    fn add_stored(&mut self, reader: &Reader) -> Result<usize, Error> {
-        let mut days = 0;
-        for day in reader.days()? {
-            let is_outside = |condition: &Condition| match condition {
-                Condition::Since(since) => day.end() <= *since,
-                Condition::Until(until) => day.start() >= *until,
-                _ => false,
-            };
-            if self.time.0.iter().any(is_outside) {
-                continue;
-            }
-            days += 1;
-            let mut from = day.start();
-            while from < day.end() {
-                let until = from + HOUR;
-                let mut hour = self.time.clone();
-                hour.0.extend([Condition::Since(from), Condition::Until(until)]);
-                let found = reader.calls(&hour.into())?;
-                reader.with_streams(&found.records, |call, streams| self.add(call, streams))?;
-                from = until;
-            }
-        }
-        Ok(days)
+    /// Adds the calls of the database.
+    fn add_stored(&mut self, reader: &Reader) -> anyhow::Result<Coverage> {
+        let (filter, order) = (self.time.clone(), SearchOrder::OldestFirst);
+        let search = Search { filter, order, ..Search::new(self.times.clone()) };
+        walk(reader, &search, true, |call, streams| {
+            self.add(&call, &streams);
+            ControlFlow::Continue(())
+        })
     }
 }
 
 impl Sink for Marking {
     fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
-        if self.time.selects_call(&call, &streams) {
+        if self.time.selects_call(&call, &streams) && self.times.matches(&call, &streams) {
             if let Some(config) = &self.trunks {
                 config.trunks.annotate(&mut call);
             }
@@ -147,6 +150,3 @@ impl Sink for Marking {
 }
 
 impl Listener for Marking {}
-
-/// What of the database is in memory at once.
-const HOUR: Nanos = Nanos::from_secs(3_600);

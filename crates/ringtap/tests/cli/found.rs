@@ -9,7 +9,7 @@ use crate::run::{Run, run};
 
 /// Two calls to numbers that end alike, one busy and one answered with media; a registration that is
 /// refused, and a MESSAGE. The capture, and the database made of it.
-fn stored() -> (TempDir, PathBuf, PathBuf) {
+pub(crate) fn stored() -> (TempDir, PathBuf, PathBuf) {
     let mut built = Built::default();
     let message = |start: &str, call: &str, from: &str, to: &str, cseq: &str, rest: &str| {
         format!(
@@ -63,16 +63,16 @@ fn stored() -> (TempDir, PathBuf, PathBuf) {
     (folder, path, store)
 }
 
-fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("temporary paths are UTF-8")
 }
 
-fn done(run: Run) -> String {
+pub(crate) fn done(run: Run) -> String {
     assert_eq!(run.status, 0, "{run:?}");
     run.out
 }
 
-fn lines(out: &str) -> Vec<&str> {
+pub(crate) fn lines(out: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = out.lines().collect();
     lines.sort_unstable();
     lines

@@ -9,6 +9,7 @@
 //! | `complaints` | the commands of `docs/manual/complaints.md` |
 //! | `anonymous` | captures that name nobody |
 //! | `found` | records of a file and of the database, found by the same filters |
+//! | `searched` | the search language |
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
 //! | `console` | the people of the console, and its audit log |
@@ -42,6 +43,7 @@ mod opus;
 mod page;
 mod refused;
 mod run;
+mod searched;
 mod sound;
 mod whole;
 mod why;

@@ -1,0 +1,126 @@
+//! The search of a command, in the search language, and the captures that it is about.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use ringtap_report::text::shown;
+use ringtap_report::time;
+use ringtap_search::{Context, Expression, ParseError, parse};
+
+use crate::exit::Misuse;
+use crate::input::Unpacking;
+
+/// A search, and captures.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct QueryArgs {
+    /// Calls to find, such as '0138 -state:completed mos<3 at:15:00': see docs/manual/search.md. Beside the
+    /// filters, a call has to satisfy both. Quote it
+    #[arg(value_name = "QUERY")]
+    query: Option<String>,
+    /// Capture files to search instead of the database; `-` is standard input
+    #[arg(value_name = "FILE", conflicts_with = "store")]
+    files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) unpacking: Unpacking,
+}
+
+/// What was asked for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// None if no search was given.
+    pub(crate) expression: Option<Expression>,
+    /// Captures to search; the database if there are none.
+    pub(crate) files: Vec<PathBuf>,
+}
+
+impl QueryArgs {
+    /// Reads the search; times without an offset are in the zone in which times are shown. A first argument
+    /// that is a file is a capture.
+    ///
+    /// # Errors
+    ///
+    /// The search cannot be read: a caret stands under the place.
+    pub(crate) fn read(self) -> Result<Asked, Misuse> {
+        let Self { query, mut files, .. } = self;
+        let Some(query) = query else { return Ok(Asked { expression: None, files }) };
+        if is_capture(&query) {
+            files.insert(0, query.into());
+            return Ok(Asked { expression: None, files });
+        }
+        if let Some(word) = files.iter().find(|file| !is_capture(&file.to_string_lossy())) {
+            return Err(Misuse(format!(
+                "`{}` is no file: put the whole search in quotes, as in '{} {}'",
+                word.display(),
+                shown(&query),
+                shown(&word.to_string_lossy())
+            )));
+        }
+        let expression = parse(&query, &context()).map_err(|error| Misuse(pointed_at(&query, &error)))?;
+        Ok(Asked { expression: Some(expression), files })
+    }
+}
+
+/// Where and when a search is read.
+pub(crate) fn context() -> Context {
+    Context::new(time::now(), time::zone())
+}
+
+/// Whether an argument means a file: there is one, or it can be nothing else.
+fn is_capture(argument: &str) -> bool {
+    let path = Path::new(argument);
+    let ends = |ending: &str| path.extension().is_some_and(|found| found.eq_ignore_ascii_case(ending));
+    argument == "-" || path.is_file() || ENDINGS.into_iter().any(ends)
+}
+
+/// The search with a caret under the mistake, and what would be right.
+fn pointed_at(query: &str, error: &ParseError) -> String {
+    let ParseError { column, length, problem, remedy } = error;
+    // One column for what would be escaped otherwise.
+    let plain = |letter: char| match letter.to_string() {
+        text if shown(&text) == text => letter,
+        _ => '?',
+    };
+    let line: String = query.chars().map(plain).collect();
+    let carets = "^".repeat(*length);
+    format!(
+        "the search cannot be read: {problem}\n  {line}\n  {:indent$}{carets}\n{remedy}",
+        "",
+        indent = column - 1
+    )
+}
+
+/// What files are called that have packets.
+const ENDINGS: [&str; 9] = ["pcap", "pcapng", "cap", "dmp", "snoop", "erf", "gz", "zst", "ntar"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(query: &str, files: &[&str]) -> Result<Asked, String> {
+        let files = files.iter().map(PathBuf::from).collect();
+        let args = QueryArgs { query: Some(query.into()), files, ..QueryArgs::default() };
+        args.read().map_err(|misuse| misuse.0)
+    }
+
+    #[test]
+    fn a_mistake_has_a_caret_under_it_and_a_remedy() {
+        let mistake = read("ümlaut state:failled", &[]).unwrap_err();
+        let lines: Vec<&str> = mistake.lines().collect();
+        assert_eq!(lines[1..3], ["  ümlaut state:failled", "               ^^^^^^^"], "{mistake}");
+        assert!(
+            lines[0].starts_with("the search cannot be read: ") && lines[3].contains("failed"),
+            "{mistake}"
+        );
+    }
+
+    #[test]
+    fn a_file_in_front_is_a_capture() {
+        let asked = read("no-such.pcap.gz", &["other.pcap"]).unwrap();
+        assert!(asked.expression.is_none());
+        assert_eq!(asked.files, ["no-such.pcap.gz", "other.pcap"].map(PathBuf::from));
+        let asked = read("198.51.100.0/24", &["-"]).unwrap();
+        assert!(asked.expression.is_some() && asked.files == ["-"].map(PathBuf::from));
+        let torn = read("mos<3", &["state:failed"]).unwrap_err();
+        assert!(torn.contains("'mos<3 state:failed'"), "{torn}");
+    }
+}
