@@ -26,6 +26,7 @@
 //! | `mask` | [`Mask`], text that contains addresses |
 //! | `sip`, `uri`, `sdp` | messages, header values, bodies |
 //! | `media` | RTP and RTCP |
+//! | `tokens` | [`Tokens`]: records without numbers, each number the same token |
 //! | `frame` | [`Frames`], new frames for messages and packets |
 #![forbid(unsafe_code)]
 
@@ -38,9 +39,11 @@ mod network;
 mod sdp;
 mod sip;
 mod sip_body;
+mod tokens;
 mod uri;
 
 pub use frame::{Frames, TooLong};
 pub use key::Key;
 pub use mask::Mask;
 pub use media::MediaMask;
+pub use tokens::Tokens;
