@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 31] = [
+const LAYERS: [(&str, u8); 32] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -42,6 +42,7 @@ const LAYERS: [(&str, u8); 31] = [
     ("recorder", 3),
     ("tui", 4),
     ("console", 4),
+    ("mcp", 4),
     ("daemon", 4),
     ("ringtap", 5),
 ];

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
-use ringtap_anonymise::{Key, Mask};
+use ringtap_anonymise::{Key, Mask, Tokens};
 
 use crate::exit::Misuse;
 
@@ -49,28 +49,33 @@ impl Anonymise {
 impl Naming {
     /// The mask to anonymise with.
     pub(crate) fn mask(&self) -> anyhow::Result<Mask> {
-        let key = match &self.anonymise_key {
-            Some(path) => {
-                let secret = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-                if secret.trim_ascii().len() < SECRET {
-                    bail!(
-                        "the secret in `{}` has fewer than {SECRET} bytes; \
-                         create one with `head -c 32 /dev/urandom > {}`",
-                        path.display(),
-                        path.display()
-                    );
-                }
-                Key::of_secret(&secret)
-            }
-            None => {
-                let mut key = [0; 32];
-                let random = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
-                random.context("cannot read /dev/urandom")?;
-                Key(key)
-            }
-        };
-        Ok(Mask::new(&key))
+        Ok(Mask::new(&key(self.anonymise_key.as_deref())?))
     }
+}
+
+/// Replaces numbers by tokens under the secret of that file.
+pub(crate) fn tokens(secret: Option<&Path>) -> anyhow::Result<Tokens> {
+    Ok(Tokens::new(key(secret)?.0))
+}
+
+/// The key that a secret in a file gives; without one, a random key.
+fn key(secret: Option<&Path>) -> anyhow::Result<Key> {
+    let Some(path) = secret else {
+        let mut key = [0; 32];
+        let random = fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut key));
+        random.context("cannot read /dev/urandom")?;
+        return Ok(Key(key));
+    };
+    let secret = fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
+    if secret.trim_ascii().len() < SECRET {
+        bail!(
+            "the secret in `{}` has fewer than {SECRET} bytes; \
+             create one with `head -c 32 /dev/urandom > {}`",
+            path.display(),
+            path.display()
+        );
+    }
+    Ok(Key::of_secret(&secret))
 }
 
 /// Bytes of a secret, at least.

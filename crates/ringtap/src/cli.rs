@@ -29,6 +29,7 @@ use crate::commands::{
     kpis::Kpis,
     live::Live,
     man::ManArgs,
+    mcp::Mcp,
     mos::Mos,
     open::Open,
     pause::Pause,
@@ -88,6 +89,7 @@ pub(crate) enum Command {
     Kpis(Box<Kpis>),
     Console(ConsoleArgs),
     Why(Box<Why>),
+    Mcp(Box<Mcp>),
     Alarms(Box<Alarms>),
     Acknowledge(Acknowledge),
     Silence(SilenceArgs),
@@ -135,6 +137,7 @@ impl Command {
             | Self::Users(_)
             | Self::Kpis(_)
             | Self::Why(_)
+            | Self::Mcp(_)
             | Self::Alarms(_)
             | Self::Console(_)
             | Self::Open(_)

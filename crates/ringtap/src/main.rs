@@ -125,6 +125,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Audit(audit) => audit.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
+        Command::Mcp(mcp) => mcp.run(screen),
         Command::Man(man) => man.run(&cli::visible(), screen),
         Command::Completions(completions) => completions.run(cli::visible(), screen),
         Command::DecodeHelper => helper::run(),

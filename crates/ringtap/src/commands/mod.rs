@@ -26,6 +26,7 @@ pub(crate) mod key;
 pub(crate) mod kpis;
 pub(crate) mod live;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod mos;
 pub(crate) mod open;
 pub(crate) mod pause;

@@ -9,6 +9,7 @@
 //! | `complaints` | the commands of `docs/manual/complaints.md` |
 //! | `anonymous` | captures that name nobody |
 //! | `found` | records of a file and of the database, found by the same filters |
+//! | `mcp` | what an assistant is given |
 //! | `searched` | the search language |
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
@@ -38,6 +39,7 @@ mod hostile_files;
 mod installed;
 mod kpis;
 mod live;
+mod mcp;
 mod open;
 mod opus;
 mod page;
