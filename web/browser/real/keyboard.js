@@ -55,7 +55,8 @@ export function keyboard(it) {
     assert.match(page.url(), /[?&]at=\d/, 'where it stopped is in the address');
     await keyboard.press('Escape');
     await page.waitForURL(/\/calls\?q=codec/);
-    assert.equal(await page.locator('tr[aria-current=true]').count(), 1, 'the row that it was opened from');
+    // The row that it was opened from is in sight, and chosen.
+    await chosen.waitFor();
     await keyboard.press('?');
     await page.getByRole('dialog').getByText('next call').first().waitFor();
     await keyboard.press('Escape');
