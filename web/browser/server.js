@@ -54,7 +54,7 @@ export class Console {
       'console', 'serve', '--plain-http', '--listen', `127.0.0.1:${this.port}`, '--people', this.at('people'), '--store', this.at('records'),
       '--spool', this.at('spool'), '--control', this.at('control'), '--config', this.at('past.toml'),
     );
-    await this.until(async () => (await fetch(this.base)).ok);
+    await this.until(async () => (await fetch(this.base)).status < 500);
     for (const name of people) this.sessions.set(name, await this.logIn(name));
     if (captures.includes('live')) await this.until(async () => (await this.json('administrator', '/live/calls')).total > 5);
     return this;

@@ -31,6 +31,7 @@ export function roles(it) {
         const isForbidden = (await main.getByText('You may not see this').count()) > 0;
         const lacks = (one.needs && !may(one.needs)) || (/^call-(ladder|messages)$/.test(one.name) && !may('signalling')) || (one.name === 'call-listen' && !may('listen')) || (one.name === 'call-history' && !may('audit'));
         assert.equal(isForbidden, Boolean(lacks), `${one.name}: forbidden`);
+        assert.deepEqual(await main.locator('.problem:not(.forbidden)').allInnerTexts(), [], one.name);
         if (!may('numbers')) {
           const text = await page.locator('body').innerText();
           assert.deepEqual([...numbers].filter((number) => text.includes(number) && !one.path.includes(encodeURIComponent(number))), [], `numbers on ${one.name}`);

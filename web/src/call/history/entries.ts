@@ -16,7 +16,7 @@ export interface AuditAnswer {
   problem: string | null;
 }
 
-/** Those that name the call, the newest first. A server that cannot search by call sends others too. */
+/** Those that name the call, the newest first; a text that only contains the id does not. */
 export function entriesOf(answer: AuditAnswer, id: string): Entry[] {
   const whole = new RegExp(`(^|[^0-9a-f])${id}([^0-9a-f]|$)`);
   return answer.entries.filter((entry) => whole.test(entry.what)).sort((a, b) => b.time_us - a.time_us);
