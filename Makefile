@@ -26,7 +26,7 @@ help:
 	@echo "make test-packages  installs, runs, upgrades and purges them in bare Debian roots; SUITES='bookworm trixie'"
 	@echo "make lint    formatting and lints"
 	@echo "make page    the page of the console, from web/, as it becomes part of the program; make page-test tests it, in Chromium too"
-	@echo "make api-test  asks a console what its API describes, for ten minutes; SECONDS=n for longer. make test does so for one"
+	@echo "make api-test  asks a console what its API describes, for ten minutes; SECONDS=n for longer"
 	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
 	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
@@ -92,9 +92,9 @@ page:
 page-test:
 	@tools/page test
 
-# As long as that, and with other requests each time.
+# Ten minutes, with other requests each time.
 api-test: packages-test
-	RINGTAP_API_SECONDS=$(or $(SECONDS),600) RINGTAP_API_REPORT=$(abspath $(TARGET)/api) $(CARGO) test --locked -p ringtap --test api -- --nocapture
+	RINGTAP_API_SECONDS=$(or $(SECONDS),600) RINGTAP_API_REPORT=$(abspath $(TARGET)/api) $(CARGO) test --locked -p ringtap --test api -- --include-ignored --nocapture
 
 # By the profile of the tests, so that C libraries are compiled once.
 lint: packages-build

@@ -17,6 +17,7 @@ const ASKERS: [(Option<&str>, &str); 3] =
     [(Some("root"), "coverage,fuzzing"), (Some("vic"), "fuzzing"), (None, "fuzzing")];
 
 #[test]
+#[ignore = "it takes minutes: `make api-test` runs it"]
 fn every_answer_is_one_that_the_document_describes() {
     let Some(schemathesis) = schemathesis() else { return };
     let console = Console::start();
