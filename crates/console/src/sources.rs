@@ -16,8 +16,8 @@ pub struct Sources {
     pub records: PathBuf,
     /// Opens the recorded packets; `None` if no spool was named.
     pub spool: Option<OpenSpool>,
-    /// The directory of the spool in which calls are put on hold.
-    pub holds: Option<PathBuf>,
+    /// The directory of the spool that the daemon writes to: its holds, and its log of what was erased.
+    pub spool_directory: Option<PathBuf>,
     /// The running daemon; `None` if there is none to be asked.
     pub daemon: Option<Arc<dyn Daemon>>,
     /// Decoders of sound.

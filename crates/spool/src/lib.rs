@@ -96,7 +96,7 @@ pub use segment::scan::{Damage, Flaw, Packet, Scan, scan};
 pub use trust::deletion_entry::{
     Deletion, DeletionKind, DeletionSummary, DeletionTotal, SealRun, SealSummary,
 };
-pub use trust::deletion_log::{DeletionLog, LogFlaw, LoggedDeletions};
+pub use trust::deletion_log::{DELETION_LOG, DeletionLog, LogFlaw, LoggedDeletions};
 pub use trust::head::{KnownHead, NotAHead};
 pub use trust::key_service::KeyService;
 pub use trust::master_key::MasterKey;

@@ -27,7 +27,7 @@ use crate::openapi::records::{CallRecord, StreamRecord};
 use crate::openapi::refusals::{Busy, Conflict, Missing};
 use crate::problem::Problem;
 use crate::request::{Bounded, Path, Query};
-use crate::sound_cache::Sound;
+use crate::sound_cache::{Erased, Sound};
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
 
@@ -258,7 +258,9 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
         .read(move |_| {
             // The scope is looked at in any case.
             let found = find(&seen, &by, &id, false)?;
-            if let Some(sound) = seen.sounds.of(&id).filter(|_| !found.in_progress) {
+            // Before the packets are read: what is erased meanwhile has another state.
+            let erased = Erased::of(seen.sources.spool_directory.as_deref());
+            if let Some(sound) = seen.sounds.of(&id, erased).filter(|_| !found.in_progress) {
                 return Ok(sound);
             }
             let mut spool = spool(&seen)?;
@@ -275,6 +277,7 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
                 length,
                 peaks,
                 marks: serde_json::to_value(marks).unwrap_or_default(),
+                erased,
             });
             if !found.in_progress {
                 seen.sounds.add(id, Arc::clone(&sound));

@@ -255,7 +255,7 @@ pub(crate) async fn holds(
 
 /// The cases for which a call is on hold, without those of interception.
 pub(super) fn cases(app: &Shared, call: &Call) -> Result<Vec<String>, Problem> {
-    let Some(spool) = &app.sources.holds else { return Ok(Vec::new()) };
+    let Some(spool) = &app.sources.spool_directory else { return Ok(Vec::new()) };
     let id = call.id.to_string();
     let is_of = |hold: &&Hold| {
         !hold.product && (hold.id == id || hold.pending.is_some() && hold.call_id == call.call_id)
@@ -281,7 +281,7 @@ fn case_of(case: String) -> Result<String, Problem> {
 
 /// The spool in which calls are held.
 fn directory(app: &Shared) -> Result<&FilePath, Problem> {
-    app.sources.holds.as_deref().ok_or_else(|| {
+    app.sources.spool_directory.as_deref().ok_or_else(|| {
         Problem::conflict("the console was started without `--spool`: it knows nothing of holds")
     })
 }

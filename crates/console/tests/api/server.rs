@@ -64,7 +64,7 @@ impl Server {
         let sources = Sources {
             records,
             spool: None,
-            holds: Some(spool),
+            spool_directory: Some(spool),
             daemon,
             decoders: Arc::new(BuiltIn),
             kpis: Arc::new(NoRollups),

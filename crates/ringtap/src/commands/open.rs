@@ -244,7 +244,7 @@ fn sources(folder: &Path) -> Sources {
     Sources {
         records: folder.join(RECORDS),
         spool: Some(open),
-        holds: Some(folder.join(SPOOL)),
+        spool_directory: Some(folder.join(SPOOL)),
         daemon: None,
         decoders: Arc::new(Helpers),
         kpis: Arc::new(KpiRollups(settings)),

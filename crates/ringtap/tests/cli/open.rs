@@ -1,4 +1,5 @@
 //! Captures in the browser.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -91,6 +92,15 @@ fn a_capture_is_searched_drawn_and_heard_and_opened_again() {
     // Over 6 seconds of two sides, 16 bits at 8 kHz.
     assert!(sound.len() - head > 2 * 2 * 8_000 * 6, "{}", sound.len());
     assert!(String::from_utf8_lossy(&opened.get("/api/v1/calls", "")).starts_with("HTTP/1.1 401"));
+
+    // What was made unreadable is heard no more, although it was decoded before.
+    let [records, spool] = ["records", "spool"].map(|name| kept.join(name).display().to_string());
+    let forgotten = run(["forget", id, "--store", &records, "--spool", &spool, "--yes"]);
+    assert_eq!(forgotten.status, 0, "{forgotten:?}");
+    for path in ["sound.wav", "peaks"] {
+        let answer = opened.get(&format!("/api/v1/calls/{id}/{path}"), &cookie);
+        assert!(String::from_utf8_lossy(&answer).starts_with("HTTP/1.1 409"), "{path}");
+    }
     assert_eq!(opened.end(), Some(0));
 
     let again = Opened::with(&["--dir", dir]);

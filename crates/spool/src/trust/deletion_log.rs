@@ -21,7 +21,8 @@ use crate::trust::deletion_entry::{Deletion, DeletionKind};
 use crate::trust::sign::{self, Line, PublicKey, Signer};
 
 /// The file in the spool's directory.
-const LOG: &str = "deletions.log";
+/// The name of the log in the directory of a spool.
+pub const DELETION_LOG: &str = "deletions.log";
 /// Bytes that are put aside: some 600 entries.
 const RESERVED: u64 = 256 << 10;
 
@@ -35,7 +36,7 @@ pub struct DeletionLog {
 impl DeletionLog {
     /// Of the spool in that directory; signed if there is a key.
     pub fn of(dir: &Path, signer: Option<Arc<Signer>>) -> Self {
-        Self { path: dir.join(LOG), signer }
+        Self { path: dir.join(DELETION_LOG), signer }
     }
 
     /// Puts space aside for the next entries: on a full disk, deleting anything needs an entry first.
@@ -198,7 +199,7 @@ impl LoggedDeletions {
     ///
     /// The file cannot be read.
     pub fn read(dir: &Path, keys: &[PublicKey]) -> Result<Self, Error> {
-        let path = dir.join(LOG);
+        let path = dir.join(DELETION_LOG);
         match read_regular(&path) {
             Ok(bytes) => Ok(Self::parse(&bytes, keys)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
@@ -272,7 +273,7 @@ mod tests {
             log.entries.iter().map(|entry| (entry.number, entry.segment.as_str())).collect();
         assert_eq!(entries[2], (2, "2026-11-21/000101.250-w3-m-2.pcap"));
         assert_eq!((entries.len(), log.entries[0].at.as_str()), (3, "2026-11-21T00:01:01.250Z"));
-        let whole = std::fs::read(dir.path().join(LOG)).unwrap();
+        let whole = std::fs::read(dir.path().join(DELETION_LOG)).unwrap();
         for at in 0..whole.len() {
             let mut bad = whole.clone();
             bad[at] ^= 1;
@@ -296,7 +297,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let deletions = DeletionLog::of(dir.path(), None);
         deletions.append(&[entry(0), entry(1)]).unwrap();
-        let path = dir.path().join(LOG);
+        let path = dir.path().join(DELETION_LOG);
         let whole = std::fs::read(&path).unwrap();
         let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
         for cut in [0, 1, first - 1, first, first + 1, whole.len() - 1] {

@@ -133,7 +133,7 @@ impl ServeArgs {
         Ok(Sources {
             records: self.store.directory().to_owned(),
             spool,
-            holds: self.spool.spool.first().cloned(),
+            spool_directory: self.spool.spool.first().cloned(),
             daemon: Some(Arc::new(ControlSocket(self.at.control.clone()))),
             decoders: Arc::new(Helpers),
             kpis: Arc::new(kpis),
