@@ -50,8 +50,11 @@ records! {
     UserRecord of User;
 }
 
-/// Records that are part of others: what they are called in lists of parts, here, and their schemas.
-const PARTS: [(&str, &str, fn() -> RefOr<Schema>); 8] = [
+/// What a record is called in lists of parts and here, and its schema.
+type Part = (&'static str, &'static str, fn() -> RefOr<Schema>);
+
+/// Records that are part of others.
+const PARTS: [Part; 8] = [
     (Dtmf::NAME, "Digit", || schema::<Dtmf>(None)),
     (Join::NAME, "Join", || schema::<Join>(None)),
     (Note::NAME, "Note", || schema::<Note>(None)),
