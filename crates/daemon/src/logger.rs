@@ -14,8 +14,8 @@ static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
 /// Subjects of log lines. Lines of libraries, under other names, are left out.
-const TARGETS: [&str; 18] = [
-    "alarm", "capture", "clock", "console", "control", "engine", "journal", "kpi", "loss", "metrics",
+const TARGETS: [&str; 19] = [
+    "alarm", "capture", "clock", "console", "control", "engine", "journal", "kpi", "loss", "metrics", "mcp",
     "notify", "rules", "run", "spool", "status", "store", "system", "worker",
 ];
 

@@ -75,6 +75,7 @@ impl Mcp {
             true => Sources::Stored(self.stored(config)?),
             false => Sources::Captured(self.captured(config, screen)?),
         };
+        ringtap_daemon::log_to_stderr();
         serve(sources, settings, interrupt::asked)?;
         Ok(if interrupt::asked() { Exit::Interrupted } else { Exit::Done })
     }

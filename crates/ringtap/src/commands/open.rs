@@ -197,6 +197,8 @@ fn configuration(folder: &Path, files: &[PathBuf]) -> anyhow::Result<String> {
         ),
         ("spool", vec![("directory", text(&folder.join(SPOOL))?)]),
         ("journal", vec![("enabled", false.into())]),
+        // Whoever opens a capture wants all of it, however full the disk is.
+        ("retention", vec![("free", "0%".into()), ("free_again", "0%".into())]),
         ("metrics", vec![("listen", "".into())]),
     ] {
         whole.insert(name.to_owned(), section(pairs));

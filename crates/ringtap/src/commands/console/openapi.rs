@@ -8,7 +8,7 @@ use clap::Args;
 use crate::exit::Exit;
 use crate::screen::Screen;
 
-/// Print the description of the console's HTTP API: OpenAPI 3.1, in JSON
+/// Print the description of the HTTP API of the console: OpenAPI 3.1, in JSON
 ///
 /// The same that a console serves at `/api/v1/openapi.json`. No server needs to run.
 #[derive(Args, Debug)]
