@@ -1,12 +1,13 @@
 //! Numbers as tokens: the same number is the same token wherever it stands, so that a caller can be followed
 //! unseen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::LazyLock;
 
 use hmac::{Hmac, KeyInit, Mac};
-use ringtap_model::Call;
 use ringtap_model::filter::digits_of;
+use ringtap_model::{Alarm, Call, FieldShape, FieldType, Record, Registration, Stream, User};
 use ringtap_wire::sip;
 use serde_json::Value;
 use sha2::Sha256;
@@ -54,7 +55,7 @@ impl Tokens {
         // The longest first, so that no number is replaced within a longer one.
         let mut texts: Vec<(String, String)> = texts.into_iter().collect();
         texts.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
-        Found { texts, digits }.replace(value, false);
+        Found { texts, digits }.replace(value, "");
     }
 
     fn collect(&self, value: &Value, is_number: bool, found: &mut BTreeMap<String, String>) {
@@ -110,12 +111,16 @@ struct Found {
 }
 
 impl Found {
-    fn replace(&self, value: &mut Value, is_number: bool) {
+    /// `name` is that of the field.
+    fn replace(&self, value: &mut Value, name: &str) {
+        let is_number = NUMBERS.contains(&name);
         match value {
+            // The digits of an id or an address may be those of somebody's number, and are not.
+            Value::String(_) if !is_number && FIXED.contains(name) => {}
             Value::String(text) => self.replace_in(text, is_number),
-            Value::Array(values) => values.iter_mut().for_each(|value| self.replace(value, is_number)),
+            Value::Array(values) => values.iter_mut().for_each(|value| self.replace(value, name)),
             Value::Object(fields) => {
-                fields.iter_mut().for_each(|(name, value)| self.replace(value, NUMBERS.contains(&&**name)))
+                fields.iter_mut().for_each(|(name, value)| self.replace(value, name));
             }
             _ => {}
         }
@@ -187,6 +192,35 @@ fn user_of(text: &str) -> &str {
     &rest[..end]
 }
 
+/// Fields of records whose values are ids, addresses or fixed names: no text in which a number could stand.
+static FIXED: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
+    let (mut fixed, mut texts) = (BTreeSet::from(["type", "stream"]), BTreeSet::new());
+    for shapes in [Call::SHAPE, Stream::SHAPE, Registration::SHAPE, Alarm::SHAPE, User::SHAPE] {
+        sort_fields(shapes, &mut fixed, &mut texts);
+    }
+    &fixed - &texts
+});
+
+/// Adds the fields of a record and of its parts to those with fixed values, or to those with texts.
+fn sort_fields(
+    shapes: &[FieldShape],
+    fixed: &mut BTreeSet<&'static str>,
+    texts: &mut BTreeSet<&'static str>,
+) {
+    for shape in shapes {
+        match shape.kind {
+            FieldType::Id | FieldType::Ids | FieldType::Endpoint | FieldType::Name(_) => {
+                fixed.insert(shape.name);
+            }
+            FieldType::Text | FieldType::Texts => {
+                texts.insert(shape.name);
+            }
+            FieldType::Parts(_, shapes) => sort_fields(shapes, fixed, texts),
+            FieldType::Integer | FieldType::Real => {}
+        }
+    }
+}
+
 /// Fields that have numbers or names of people.
 const NUMBERS: &[&str] = &[
     "from_user",
@@ -226,6 +260,18 @@ mod tests {
         assert_eq!(tokens.token("+44 20 7946-0138"), tokens.token("00442079460138"));
         assert_ne!(tokens.token("442079460138"), tokens.token("442079460139"));
         assert_ne!(Tokens::new([8; 32]).token("442079460138"), tokens.token("442079460138"));
+    }
+
+    /// A user called `full` or `192`, and a number whose digits an id has.
+    #[test]
+    fn an_id_an_address_and_a_fixed_name_stay_as_they_are() {
+        for user in ["full", "192", &samples::call().id.to_string()[4..8]] {
+            let call = Call { from_user: Some(user.to_owned()), ..samples::call() };
+            let masked = Tokens::new([7; 32]).call(&call);
+            assert_ne!(masked.from_user, call.from_user);
+            let same = (masked.id, masked.recorded, masked.src, masked.streams);
+            assert_eq!(same, (call.id, call.recorded, call.src, call.streams), "{user}");
+        }
     }
 
     #[test]

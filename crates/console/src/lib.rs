@@ -14,7 +14,7 @@
 //! | [`Settings`] | where and how it is served |
 //! | `guard`, `hosts` | foreign names and pages are refused |
 //! | `viewer` | who asks, and what that person may see |
-//! | `mask` | numbers hidden from those who may not see them |
+//! | `mask` | the key under which numbers are hidden |
 //! | `views` | what the audit log knows of already |
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |

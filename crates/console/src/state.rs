@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ringtap_access::{AuditLog, People};
+use ringtap_anonymise::Tokens;
 use ringtap_store::Reader;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::hosts::Hosts;
-use crate::mask::{self, Masker};
+use crate::mask;
 use crate::problem::Problem;
 use crate::server::Security;
 use crate::settings::{Link, Settings};
@@ -28,7 +29,7 @@ pub(crate) struct Shared {
     pub(crate) people: People,
     pub(crate) audit: AuditLog,
     pub(crate) hosts: Hosts,
-    pub(crate) masker: Masker,
+    pub(crate) tokens: Tokens,
     pub(crate) work: Work,
     pub(crate) sounds: SoundCache,
     /// The description of the API, as it is sent, and what tells it from another one.
@@ -56,7 +57,7 @@ impl App {
             people,
             audit,
             hosts: Hosts::new(settings.listen, &settings.hosts),
-            masker: Masker::new(secret),
+            tokens: Tokens::new(secret),
             work: Work::new(settings.search_time),
             sounds: SoundCache::default(),
             document: compact(document)?,

@@ -111,7 +111,7 @@ impl Viewer {
     pub(crate) fn answer(&self, app: &Shared, value: impl Serialize) -> Answer {
         let mut value: Value = serde_json::to_value(value).unwrap_or_default();
         if !self.has(Right::Numbers) {
-            app.masker.json(&mut value);
+            app.tokens.json(&mut value);
         }
         Answer::of(value)
     }

@@ -147,9 +147,9 @@ pub(crate) async fn ladder(
         .work
         .read(move |_| {
             let found = find(&seen, &by, &id, true)?;
-            let masker = (!by.has(Right::Numbers)).then_some(&seen.masker);
+            let tokens = (!by.has(Right::Numbers)).then_some(&seen.tokens);
             let mut spool = seen.sources.spool.as_ref().map(|open| open()).transpose()?;
-            Ok(Ladder::of(&found.legs, spool.as_mut(), masker)?)
+            Ok(Ladder::of(&found.legs, spool.as_mut(), tokens)?)
         })
         .await?;
     Ok(Answer::of(value))

@@ -395,7 +395,7 @@ impl ExportFile {
         let hides = !viewer.has(Right::Numbers);
         let range = Range { after: None, limit: usize::MAX, with_streams: false, stop: &stop };
         let coverage = walk(app, viewer, expression, range, |call, _| {
-            let call = if hides { app.masker.call(&call) } else { call };
+            let call = if hides { app.tokens.call(&call) } else { call };
             self.call(&call).map_err(|error| Problem::unavailable(error.to_string()))?;
             // Whoever reads it has gone.
             Ok(self.bytes.len() < PIECE || self.send())

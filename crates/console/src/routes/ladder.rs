@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use ringtap_anonymise::Tokens;
 use ringtap_engine::{Engine, Sink, SipSeen, StreamEnd};
 use ringtap_export::call_packets::CallPackets;
 use ringtap_export::engine::small_config;
@@ -12,8 +13,6 @@ use ringtap_wire::sdp::Sdp;
 use ringtap_wire::sip::{self, Header};
 use serde::Serialize;
 use utoipa::ToSchema;
-
-use crate::mask::Masker;
 
 /// A ladder, all legs on one sheet.
 #[derive(Debug, Default, Serialize, ToSchema)]
@@ -95,7 +94,7 @@ impl Ladder {
     pub(crate) fn of(
         legs: &[(Call, Vec<Stream>)],
         mut spool: Option<&mut Spool>,
-        masker: Option<&Masker>,
+        tokens: Option<&Tokens>,
     ) -> anyhow::Result<Self> {
         let mut ladder = Self::default();
         let mut reasons: Vec<String> = Vec::new();
@@ -127,7 +126,7 @@ impl Ladder {
         seen.truncate(MOST);
         reasons.dedup();
         let mut hosts = Hosts::default();
-        ladder.messages = lines(seen, &mut hosts, masker);
+        ladder.messages = lines(seen, &mut hosts, tokens);
         let streams = legs.iter().flat_map(|(_, streams)| streams);
         ladder.media = streams.map(|stream| hosts.band(stream)).collect();
         ladder.hosts = hosts.addresses.into_iter().map(|address| Host { address, name: None }).collect();
@@ -165,7 +164,7 @@ impl Hosts {
 }
 
 /// One line a message; what was sent again is counted at its first line.
-fn lines(seen: Vec<(usize, Seen)>, hosts: &mut Hosts, masker: Option<&Masker>) -> Vec<Line> {
+fn lines(seen: Vec<(usize, Seen)>, hosts: &mut Hosts, tokens: Option<&Tokens>) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     let mut first: BTreeMap<(Endpoint, Endpoint, Vec<u8>), usize> = BTreeMap::new();
     for (leg, seen) in seen {
@@ -177,13 +176,13 @@ fn lines(seen: Vec<(usize, Seen)>, hosts: &mut Hosts, masker: Option<&Masker>) -
             }
         }
         first.insert((seen.src, seen.dst, seen.raw.clone()), lines.len());
-        lines.push(line(lines.len() + 1, leg, seen, hosts, masker));
+        lines.push(line(lines.len() + 1, leg, seen, hosts, tokens));
     }
     lines
 }
 
-fn line(number: usize, leg: usize, seen: Seen, hosts: &mut Hosts, masker: Option<&Masker>) -> Line {
-    let masked = masker.and_then(|masker| masker.message(&seen.raw));
+fn line(number: usize, leg: usize, seen: Seen, hosts: &mut Hosts, tokens: Option<&Tokens>) -> Line {
+    let masked = tokens.and_then(|tokens| tokens.message(&seen.raw));
     let shown = masked.as_deref().unwrap_or(&seen.raw);
     let text = String::from_utf8_lossy(shown).into_owned();
     let message = sip::Message::parse(shown).ok();
