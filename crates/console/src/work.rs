@@ -13,6 +13,9 @@ use crate::problem::Problem;
 pub(crate) struct Work {
     /// Searches that may read whole days.
     scans: Arc<Semaphore>,
+    /// Searches whose answers are files: they last as long as whoever reads them, so they have places of
+    /// their own.
+    files: Arc<Semaphore>,
     /// Everything else: one record, one call's packets.
     others: Arc<Semaphore>,
     /// Longest time of a scan.
@@ -34,8 +37,8 @@ impl Drop for OnDrop {
 impl Work {
     /// Scans may take so long each.
     pub(crate) fn new(scan_time: Duration) -> Self {
-        let [scans, others] = [SCANS, OTHERS].map(|places| Arc::new(Semaphore::new(places)));
-        Self { scans, others, scan_time }
+        let [scans, files, others] = [SCANS, FILES, OTHERS].map(|places| Arc::new(Semaphore::new(places)));
+        Self { scans, files, others, scan_time }
     }
 
     /// Runs a search that may read whole days.
@@ -54,9 +57,9 @@ impl Work {
         run(&self.others, None, work).await
     }
 
-    /// A place for a scan whose answer is streamed: it lasts as long as what is returned.
-    pub(crate) async fn place(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Problem> {
-        place(&self.scans).await
+    /// A place for a search whose answer is a file: it lasts as long as what is returned.
+    pub(crate) async fn file(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Problem> {
+        place(&self.files).await
     }
 }
 
@@ -88,6 +91,8 @@ async fn run<T: Send + 'static>(
 
 /// Searches over whole days at once.
 const SCANS: usize = 2;
+/// Files of whole searches at once.
+const FILES: usize = 2;
 /// Other work at once.
 const OTHERS: usize = 8;
 /// Longest time in which a request waits for its turn.

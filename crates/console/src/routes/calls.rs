@@ -15,6 +15,7 @@ use ringtap_report::time;
 use ringtap_search::{Context, Expression, FieldName, ParseError, Test, complete, parse};
 use ringtap_store::{Cursor, RunningSearch};
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Handle;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::Answer;
@@ -348,16 +349,20 @@ pub(crate) async fn export(
         FileFormat::Jsonl => ("application/jsonl", "jsonl"),
     };
     note(&app, &viewer, Action::Export, &format!("{ending} of calls"), &wanted.q).await?;
-    let place = app.work.place().await?;
+    let place = app.work.file().await?;
     let (sender, receiver) = tokio::sync::mpsc::channel::<std::io::Result<Vec<u8>>>(4);
     let reading = app.clone();
+    let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
         let _place = place;
-        let mut file = ExportFile { csv: None, lines: Lines::default(), bytes: Vec::new(), sender };
+        let sending = Sending { sender, runtime: runtime.clone(), patience: PATIENCE };
+        let mut file = ExportFile { csv: None, lines: Lines::default(), bytes: Vec::new(), sending };
         let done = file.write(&reading, &viewer, &expression, format == FileFormat::Csv);
         if let Err(error) = done {
-            // An answer that breaks off is no whole file: the program that reads it sees an error.
-            let _ = file.sender.blocking_send(Err(std::io::Error::other(error)));
+            // An answer that breaks off is no whole file: the program that reads it sees an error. One that
+            // reads nothing has no thread and no place wait for it.
+            let sender = file.sending.sender;
+            runtime.spawn(async move { sender.send(Err(std::io::Error::other(error))).await });
         }
     });
     let pieces = futures_util::stream::unfold(receiver, |mut receiver| async move {
@@ -376,7 +381,22 @@ struct ExportFile {
     csv: Option<Csv>,
     lines: Lines,
     bytes: Vec<u8>,
+    sending: Sending,
+}
+
+/// Pieces of a file on their way to whoever reads it.
+struct Sending {
     sender: tokio::sync::mpsc::Sender<std::io::Result<Vec<u8>>>,
+    runtime: Handle,
+    patience: Duration,
+}
+
+impl Sending {
+    /// Sends a piece; false if nobody reads it any more, or not within the patience that there is.
+    fn send(&self, bytes: Vec<u8>) -> bool {
+        let sent = self.sender.send_timeout(Ok(bytes), self.patience);
+        self.runtime.block_on(sent).is_ok()
+    }
 }
 
 impl ExportFile {
@@ -401,10 +421,10 @@ impl ExportFile {
             Ok(self.bytes.len() < PIECE || self.send())
         });
         let coverage = coverage.map_err(|problem| problem.detail.clone())?;
-        self.send();
-        match coverage.is_complete() || self.sender.is_closed() {
+        let is_sent = self.send();
+        match coverage.is_complete() && is_sent || self.sending.sender.is_closed() {
             true => Ok(()),
-            false => Err("the export took too long: narrow the search".to_owned()),
+            false => Err("the export took too long: narrow the search, or read it faster".to_owned()),
         }
     }
 
@@ -415,10 +435,10 @@ impl ExportFile {
         }
     }
 
-    /// Sends what was written; false if nobody reads it any more.
+    /// Sends what was written; false if nobody reads it.
     fn send(&mut self) -> bool {
         let bytes = std::mem::take(&mut self.bytes);
-        bytes.is_empty() || self.sender.blocking_send(Ok(bytes)).is_ok()
+        bytes.is_empty() || self.sending.send(bytes)
     }
 }
 
@@ -426,5 +446,27 @@ impl ExportFile {
 const MOST: usize = 1_000;
 /// Bytes that are sent at a time.
 const PIECE: usize = 64 << 10;
+/// How long whoever reads a file may take for a piece of it.
+const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest time of an export.
 const LONGEST_EXPORT: Duration = Duration::from_secs(3_600);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_reads_nothing_is_not_waited_for() {
+        let runtime =
+            tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+        let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
+        let patience = Duration::from_millis(20);
+        let sending = Sending { sender, runtime: runtime.handle().clone(), patience };
+        assert!(sending.send(vec![1]));
+        assert!(!sending.send(vec![2]), "the first piece was not taken");
+        assert_eq!(receiver.try_recv().unwrap().unwrap(), [1]);
+        assert!(sending.send(vec![3]));
+        drop(receiver);
+        assert!(!sending.send(vec![4]));
+    }
+}
