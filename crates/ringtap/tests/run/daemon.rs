@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 /// Long enough for a machine that does much else.
-const PATIENCE: Duration = Duration::from_secs(25);
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A folder with the configuration of one daemon and all that it writes.
 pub(crate) struct Place {
@@ -145,7 +145,8 @@ impl Daemon {
         figure
     }
 
-    fn until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
+    /// Waits until it is `done`; `what` is said if it never is.
+    pub(crate) fn until(&mut self, what: &str, mut done: impl FnMut(&mut Self) -> bool) {
         let deadline = Instant::now() + PATIENCE;
         while !done(self) {
             let ended = self.child.try_wait().expect("a child");
@@ -185,8 +186,13 @@ impl Daemon {
         signal::kill(Pid::from_raw(self.child.id().cast_signed()), signal).expect("it runs");
     }
 
-    /// Waits for its end: the exit status.
+    /// Waits for its end: the exit status and the log.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        self.ends()
+    }
+
+    /// As [`end`](Self::end), where it is replaced by the next one.
+    pub(crate) fn ends(&mut self) -> (Option<i32>, String) {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {

@@ -5,8 +5,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
 
 use ringtap_spool::rules::CallShare;
 use ringtap_spool::{key, of_call};
@@ -34,22 +32,24 @@ pub(crate) fn place(dir: &Path, interfaces: &str, spool: &str, rules: &str) -> P
     place
 }
 
-type Calls = BTreeMap<String, (Value, Vec<Value>)>;
+pub(crate) type Calls = BTreeMap<String, (Value, Vec<Value>)>;
 
-/// Plays them before a daemon; meanwhile `act` has its turn, with the time of the beginning.
+/// Plays them before a daemon; at each of `stops`, when it has taken every frame of before, `act` has its
+/// turn.
 fn run(
     place: &mut Place,
     talks: Vec<Talk>,
-    wires: &'static [&str],
-    act: impl FnOnce(&mut Daemon, Instant),
+    wires: &[&str],
+    stops: &[u64],
+    mut act: impl FnMut(&mut Daemon, u64),
 ) -> Calls {
     let mut daemon = place.start();
     daemon.says("/metrics and /health");
     let calls = talks.len() as u64;
-    let began = Instant::now();
-    let sender = thread::spawn(move || play(talks, wires));
-    act(&mut daemon, began);
-    let sent = sender.join().unwrap();
+    let sent = play(talks, wires, stops, |at, sent| {
+        daemon.counts("ringtap_frames_total", |frames| frames >= sent);
+        act(&mut daemon, at);
+    });
     daemon.counts("ringtap_frames_total", |frames| frames >= sent);
     daemon.counts("ringtap_calls_begun_total", |begun| begun >= calls);
     daemon.counts("ringtap_calls", |under_way| under_way == 0);
@@ -59,10 +59,6 @@ fn run(
     assert_eq!(status, Some(0), "{log}");
     assert!(!log.contains("ERROR"), "{log}");
     place.calls()
-}
-
-fn at(began: Instant, milliseconds: u64) {
-    thread::sleep(Duration::from_millis(milliseconds).saturating_sub(began.elapsed()));
 }
 
 /// What is on the disk of a call, against what its record says of it.
@@ -117,6 +113,15 @@ fn ordinary(number: u8, name: &str, from: &str) -> Talk {
     speaking(Talk::new(number, name, from))
 }
 
+/// One that begins when no command is to come: how it sounds depends on when its packets come.
+fn after_commands(number: u8, name: &str, from: &str) -> Talk {
+    let mut talk = Talk::new(number, name, from);
+    talk.begins(2_600);
+    talk.both_say(2_800, 4_200, "talk");
+    talk.ends_at(4_300);
+    talk
+}
+
 fn speaking(mut talk: Talk) -> Talk {
     talk.begins(100);
     talk.both_say(300, 2_900, "talk");
@@ -159,8 +164,8 @@ fn talks() -> Vec<Talk> {
         ordinary(1, "caller", "+4911"),
         speaking(Talk::new(2, "never", "+4912").to("+9912")),
         ordinary(3, "headers", "+4923"),
-        ordinary(4, "bad", "+4934").lossy(),
-        ordinary(5, "good", "+4935"),
+        after_commands(4, "bad", "+4934").lossy(),
+        after_commands(5, "good", "+4935"),
         answered,
         refused,
         unanswered,
@@ -187,7 +192,7 @@ fn pairs_of_legs() -> Vec<(String, [Talk; 2])> {
     (0..).zip(sessions).map(pair).collect()
 }
 
-fn rules(interfaces: &str, wires: &'static [&str]) {
+fn rules(interfaces: &str, wires: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut place =
         place(dir.path(), interfaces, "legs = [\"Session-ID\"]\nshare_key = \"the secret\"", RULES);
@@ -205,12 +210,12 @@ fn rules(interfaces: &str, wires: &'static [&str]) {
         let (status, _, said) = ringtap(&[words, &["--control", &control]].concat());
         assert_eq!((status, said.as_str()), (Some(0), format!("ringtap: {told}\n").as_str()));
     };
-    let calls = run(&mut place, whole, wires, |_, began| {
-        at(began, 1_200);
+    let calls = run(&mut place, whole, wires, &[1_200, 2_500], |_, at| {
+        if at == 2_500 {
+            return command(&["resume", id("paused")], "resumed");
+        }
         command(&["keep", id("demanded"), "--what", "full"], "full from now on (was nothing)");
         command(&["pause", id("paused")], "paused");
-        at(began, 2_500);
-        command(&["resume", id("paused")], "resumed");
     });
     assert_eq!(calls.len(), 23);
     let dir = dir.path();
@@ -338,7 +343,7 @@ fn inside_pauses() {
     TEAMS.into_iter().for_each(|(interfaces, wires)| pauses(interfaces, wires));
 }
 
-fn pauses(interfaces: &str, wires: &'static [&str]) {
+fn pauses(interfaces: &str, wires: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut place = place(dir.path(), interfaces, PAUSES, MASKED);
     let by_events = |number, name: &str, from: &str, side| {
@@ -375,19 +380,18 @@ fn pauses(interfaces: &str, wires: &'static [&str]) {
         .iter()
         .map(|talk| (talk.name.clone(), talk.call_id.clone(), talk.event(0)[1..].to_vec()))
         .collect();
-    let path = dir.path().to_owned();
-    let calls = run(&mut place, talks, wires, |_, began| {
-        // Released, and their records not yet made: the journal has them with what was pressed by then.
-        at(began, 4_200);
-        fs::copy(path.join("journal"), path.join("journal-then")).unwrap();
+    let (path, mut journal) = (dir.path().to_owned(), String::new());
+    let calls = run(&mut place, talks, wires, &[4_200], |daemon, _| {
+        // Released: the journal has had them with what was pressed.
+        daemon.until("both calls are in the journal", |_| {
+            journal = String::from_utf8_lossy(&fs::read(path.join("journal")).unwrap()).into_owned();
+            let pressed = |name| journaled(&journal, name).contains(r#""digit":""#);
+            pressed("info-42") && pressed("masked-info-45")
+        });
     });
+    let is_readable = |name| journaled(&journal, name).contains(r#""digit":"7""#);
+    assert!(is_readable("info-42") && !is_readable("masked-info-45"), "{journal}");
     let dir = dir.path();
-    let journal = String::from_utf8_lossy(&fs::read(dir.join("journal-then")).unwrap()).into_owned();
-    let journaled = |name: &str| {
-        let entry = journal.split("\"call_id\":\"").filter(|entry| entry.starts_with(name)).last();
-        entry.is_some_and(|entry| entry.contains("\"digit\":\"7\""))
-    };
-    assert!(journaled("info") && !journaled("masked-info"), "{journal}");
     let bytes = spooled(dir);
     let everywhere = everything(dir);
     for (name, call_id, event) in &marks {
@@ -416,6 +420,11 @@ fn pauses(interfaces: &str, wires: &'static [&str]) {
     }
 }
 
+/// The last entry of a call whose Call-ID begins so.
+fn journaled<'a>(journal: &'a str, name: &str) -> &'a str {
+    journal.split(r#""call_id":""#).filter(|entry| entry.starts_with(name)).last().unwrap_or_default()
+}
+
 #[test]
 fn a_kill_on_a_wire() {
     inside("kept::inside_kill");
@@ -442,7 +451,7 @@ fn inside_kill() {
 
 /// What was on the disk until the end of calls should tell goes at the next start, when a kill came before
 /// the end, or between the end and the erasing.
-fn kill(interfaces: &str, wires: &'static [&str]) {
+fn kill(interfaces: &str, wires: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut place = place(dir.path(), interfaces, "", UNTIL_THE_END);
     let dir = dir.path();
@@ -468,17 +477,18 @@ fn kill(interfaces: &str, wires: &'static [&str]) {
         talks.iter().map(|talk| (talk.name.clone(), talk.call_id.clone())).collect();
     let mut daemon = place.start();
     daemon.says("/metrics and /health");
-    let began = Instant::now();
-    let sender = thread::spawn(move || play(talks, wires));
-    at(began, 1_000);
     let control = dir.join("control").to_str().unwrap().to_owned();
-    let (status, _, said) = ringtap(&["keep", &ids["demanded"], "--what", "full", "--control", &control]);
-    assert_eq!(status, Some(0), "{said}");
-    daemon.counts("ringtap_store_written_total", |written| written >= 6);
-    at(began, 5_000);
-    daemon.signal("KILL");
+    play(talks, wires, &[1_000, 5_000], |at, sent| {
+        daemon.counts("ringtap_frames_total", |frames| frames >= sent);
+        if at == 1_000 {
+            let demand = ["keep", &ids["demanded"], "--what", "full", "--control", &control];
+            let (status, _, said) = ringtap(&demand);
+            return assert_eq!(status, Some(0), "{said}");
+        }
+        daemon.counts("ringtap_store_written_total", |written| written >= 6);
+        daemon.signal("KILL");
+    });
     assert_eq!(daemon.end().0, None);
-    sender.join().unwrap();
     let said = |bytes: &[u8], name: &str| holds(bytes, &format!("<talk:{name}>"));
     let bytes = spooled(dir);
     for name in ids.keys() {

@@ -1,11 +1,13 @@
 //! Calls whose BYE is lost, or late.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::thread;
-use std::time::Duration;
+use std::path::Path;
 
-use crate::kept::{TEAMS, place};
+use serde_json::Value;
+
+use crate::kept::{Calls, TEAMS, place};
 use crate::replayed::ringtap;
 use crate::talk::{Talk, play};
 use crate::wire::{assert_inside, inside};
@@ -36,7 +38,7 @@ fn talks() -> Vec<Talk> {
     vec![lost, late]
 }
 
-fn silent(interfaces: &str, wires: &'static [&str]) {
+fn silent(interfaces: &str, wires: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut place = place(dir.path(), interfaces, "", RULES);
     let path = dir.path().join("ringtap.toml");
@@ -48,37 +50,32 @@ fn silent(interfaces: &str, wires: &'static [&str]) {
     fs::write(&path, text).unwrap();
     let mut daemon = place.start();
     daemon.says("/metrics and /health");
-    let sender = thread::spawn(move || play(talks(), wires));
-    daemon.counts("ringtap_calls_begun_total", |begun| begun >= 2);
-    daemon.counts("ringtap_calls", |under_way| under_way == 0);
-    thread::sleep(Duration::from_millis(1_200));
-    let silent = place.calls();
-    let id = |name: &str| silent.keys().find(|call_id| call_id.starts_with(name)).unwrap().clone();
-    for name in ["lost", "late"] {
-        let (call, streams) = &silent[&id(name)];
-        assert_eq!((&call["state"], &call["recorded"]), (&"timeout".into(), &"full".into()), "{call}");
-        assert_eq!(streams.len(), 2, "{interfaces}: {call}");
-        let last = streams.iter().map(|stream| stream["last_us"].as_u64()).max().unwrap();
-        assert_eq!(call["end_us"].as_u64(), last, "{interfaces}: {call}");
-    }
-    // More may be recorded of it.
-    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
-    let forget = ["forget", &id("lost"), "--yes", "--store", &at("records"), "--spool", &at("spool")];
-    let (status, told) = ringtap(&forget);
-    assert!(status == Some(3) && told.contains("repeat this when the call has ended"), "{told}");
-    sender.join().unwrap();
-    thread::sleep(Duration::from_millis(500));
+    let mut silent = BTreeMap::new();
+    play(talks(), wires, &[3_000], |_, _| {
+        daemon.counts("ringtap_calls_begun_total", |begun| begun >= 2);
+        daemon.counts("ringtap_calls", |under_way| under_way == 0);
+        // Two calls with two streams each.
+        daemon.counts("ringtap_store_written_total", |written| written >= 6);
+        silent = place.calls();
+        more_may_come(dir.path(), &silent, interfaces);
+    });
+    daemon.until("the BYE is stored", |_| {
+        let is_late = |(name, (call, _)): (&String, &(Value, _))| {
+            name.starts_with("late") && call["state"] == "completed"
+        };
+        place.calls().iter().any(is_late)
+    });
     daemon.signal("TERM");
     let (status, log) = daemon.end();
     assert!(status == Some(0) && !log.contains(" error "), "{log}");
 
     let ended = place.calls();
     assert_eq!(ended.len(), 2, "{interfaces}");
-    let (lost, late) = (&ended[&id("lost")].0, &ended[&id("late")].0);
+    let (lost, late) = (&ended[&id(&ended, "lost")].0, &ended[&id(&ended, "late")].0);
     assert_eq!((&lost["state"], &late["state"]), (&"timeout".into(), &"completed".into()), "{interfaces}");
-    assert_eq!(lost["end_us"], silent[&id("lost")].0["end_us"]);
+    assert_eq!(lost["end_us"], silent[&id(&silent, "lost")].0["end_us"]);
     for name in ["lost", "late"] {
-        let (before, after) = (&silent[&id(name)], &ended[&id(name)]);
+        let (before, after) = (&silent[&id(&silent, name)], &ended[&id(&ended, name)]);
         assert_eq!(
             (&before.0["id"], before.1.len()),
             (&after.0["id"], after.1.len()),
@@ -88,6 +85,28 @@ fn silent(interfaces: &str, wires: &'static [&str]) {
         assert!(after.0["recorded_packets"].as_u64().is_some_and(|packets| packets > 100), "{}", after.0);
     }
     assert_eq!(late["released_by"], "caller");
-    let (status, told) = ringtap(&forget);
+    let (status, told) = forget(dir.path(), &id(&ended, "lost"));
     assert_eq!(status, Some(0), "{told}");
+}
+
+/// Both calls are recorded to their last packets, and nothing of them can be forgotten yet.
+fn more_may_come(dir: &Path, silent: &Calls, interfaces: &str) {
+    for name in ["lost", "late"] {
+        let (call, streams) = &silent[&id(silent, name)];
+        assert_eq!((&call["state"], &call["recorded"]), (&"timeout".into(), &"full".into()), "{call}");
+        let last = streams.iter().map(|stream| stream["last_us"].as_u64()).max().unwrap();
+        assert_eq!(call["end_us"].as_u64(), last, "{interfaces}: {call}");
+    }
+    let (status, told) = forget(dir, &id(silent, "lost"));
+    assert!(status == Some(3) && told.contains("repeat this when the call has ended"), "{told}");
+}
+
+/// The Call-ID that begins so.
+fn id(calls: &Calls, name: &str) -> String {
+    calls.keys().find(|call_id| call_id.starts_with(name)).unwrap().clone()
+}
+
+fn forget(dir: &Path, call_id: &str) -> (Option<i32>, String) {
+    let at = |name: &str| dir.join(name).to_str().unwrap().to_owned();
+    ringtap(&["forget", call_id, "--yes", "--store", &at("records"), "--spool", &at("spool")])
 }

@@ -251,14 +251,28 @@ fn frame(src: (Ipv4Addr, u16), dst: (Ipv4Addr, u16), data: &[u8]) -> Vec<u8> {
 }
 
 /// Sends them in their time, each onto its wire; where there are fewer wires, onto the last. How many frames.
-pub(crate) fn play(talks: Vec<Talk>, wires: &[&str]) -> u64 {
+///
+/// At each of `stops`, milliseconds after the beginning and in order, its clock stands still while `act` has
+/// its turn with that time and the number of frames sent so far. So what is commanded in the midst of a call
+/// comes where it belongs, however slow the machine is.
+pub(crate) fn play(talks: Vec<Talk>, wires: &[&str], stops: &[u64], mut act: impl FnMut(u64, u64)) -> u64 {
     let mut injectors: Vec<Injector> =
         wires.iter().map(|wire| Injector::open(wire, Source::Packet).expect("sends")).collect();
     let mut frames: Vec<Timed> = talks.into_iter().flat_map(Talk::frames).collect();
     frames.sort_by_key(|(at, wire, _)| (*at, *wire));
-    let (began, mut sent) = (Instant::now(), 0);
+    let (mut began, mut sent) = (Instant::now(), 0);
+    let until = |began: Instant, at: u64| {
+        std::thread::sleep(Duration::from_millis(at).saturating_sub(began.elapsed()));
+    };
+    let mut stops = stops.iter().copied().peekable();
     for now in frames.chunk_by(|a, b| a.0 == b.0) {
-        std::thread::sleep(Duration::from_millis(now[0].0).saturating_sub(began.elapsed()));
+        while let Some(at) = stops.next_if(|at| *at <= now[0].0) {
+            until(began, at);
+            let stopped = Instant::now();
+            act(at, sent);
+            began += stopped.elapsed();
+        }
+        until(began, now[0].0);
         for (_, wire, data) in now {
             let last = injectors.len() - 1;
             let injector = &mut injectors[last.min(*wire)];
@@ -269,6 +283,10 @@ pub(crate) fn play(talks: Vec<Talk>, wires: &[&str]) -> u64 {
         }
         injectors.iter_mut().for_each(|injector| injector.flush().expect("sends"));
     }
+    stops.for_each(|at| {
+        until(began, at);
+        act(at, sent);
+    });
     sent
 }
 
