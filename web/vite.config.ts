@@ -15,5 +15,5 @@ export default defineConfig({
     manifest: true,
   },
   server: { proxy: { '/api': api, '/openapi.json': api } },
-  test: { include: ['src/**/*.test.ts', 'mock/**/*.test.ts'], environment: 'node' },
+  test: { include: ['src/**/*.test.ts', 'mock/**/*.test.ts', 'tools/*.test.js'], environment: 'node' },
 });

@@ -1,6 +1,6 @@
 // Parties and legs of a call, in words.
 
-import type { Call } from './types';
+import type { Call } from '../lib/types';
 
 /** The number, or what there is of a party. */
 export function caller(call: Call): string {

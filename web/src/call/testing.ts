@@ -1,6 +1,7 @@
 // Messages, calls and streams for tests.
 
-import type { Band, Call, Interval, Message, Stream } from './types';
+import type { Message } from './answers';
+import type { Call, Interval, LadderMedia, Stream } from '../lib/types';
 
 const START = 1_767_254_400_000_000;
 
@@ -51,6 +52,7 @@ function message(given: Partial<Message>, from: number, to: number, seconds: num
     leg: 0,
     method: null,
     code: null,
+    label: '',
     line: '',
     cseq: '',
     retransmissions: 0,
@@ -96,7 +98,7 @@ export function stream(from: number, until: number, more: Partial<Stream> = {}):
   return found as Stream;
 }
 
-export function band(from: number, to: number, first: number, last: number, more: Partial<Band> = {}): Band {
+export function band(from: number, to: number, first: number, last: number, more: Partial<LadderMedia> = {}): LadderMedia {
   return { stream: 's', from, to, first_us: at(first), last_us: at(last), lost_pct: 0, label: 'PCMU', ...more };
 }
 

@@ -1,7 +1,7 @@
 // Which messages belong together, and which earlier message one is to be compared with.
 
 import { parse, parseCSeq, tagOf, valueOf } from './sip';
-import type { Message } from './types';
+import type { Message } from './answers';
 
 /**
  * What messages of one transaction have in common, on every hop that they pass: Call-ID, number and method of CSeq,

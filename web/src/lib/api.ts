@@ -1,6 +1,7 @@
-// The client of the API: JSON in and out, problems (RFC 9457) as errors, every request can be stopped.
+// The client of the API: JSON in and out, problems (RFC 9457) as errors, every request can be stopped. Paths, parameters and
+// answers have the types of the server's own OpenAPI document.
 
-import type { Problem } from './types';
+import type { Api, Problem } from './types';
 import { zone } from './zone.svelte';
 
 const BASE = '/api/v1';
@@ -16,46 +17,100 @@ export class ApiError extends Error {
   }
 }
 
-export type Query = Record<string, string | number | boolean | null | undefined>;
+/** What a request is given: what the server wants, by the OpenAPI document, and nothing that it does not know. */
+type Given<R extends Operation> = Part<'path', R['path']> &
+  Part<'query', R['query']> &
+  ([R['body']] extends [never] ? { body?: undefined } : { body: R['body'] }) & { signal?: AbortSignal };
 
-export interface Options {
-  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  query?: Query;
+/** Requests of a method that are answered by JSON or by nothing. */
+type Asked<M extends keyof Api> = {
+  [P in keyof Api[M] as Answered<Api[M][P]> extends true ? P : never]: Api[M][P] extends Operation ? Api[M][P] : never;
+};
+
+type Files = Api['get'];
+type Operation = { path: object; query: object; body: unknown; answer: unknown };
+type Answered<R> = R extends { answer: infer A } ? ([A] extends [never] ? false : true) : false;
+type Part<Name extends string, T> = [keyof T] extends [never]
+  ? { [N in Name]?: undefined }
+  : {} extends T
+    ? { [N in Name]?: T }
+    : { [N in Name]: T };
+/** An argument, which may be left out where nothing in it is required. */
+type Argument<T> = {} extends T ? [given?: T] : [given: T];
+
+/** Asks. Throws `ApiError`, or the signal's `AbortError`. A search is read in the zone in which times are shown. */
+export function get<P extends keyof Asked<'get'>>(
+  path: P,
+  ...[given]: Argument<Given<Asked<'get'>[P]>>
+): Promise<Asked<'get'>[P]['answer']> {
+  return send('GET', path, given);
+}
+
+export function post<P extends keyof Asked<'post'>>(
+  path: P,
+  ...[given]: Argument<Given<Asked<'post'>[P]>>
+): Promise<Asked<'post'>[P]['answer']> {
+  return send('POST', path, given);
+}
+
+export function patch<P extends keyof Asked<'patch'>>(
+  path: P,
+  ...[given]: Argument<Given<Asked<'patch'>[P]>>
+): Promise<Asked<'patch'>[P]['answer']> {
+  return send('PATCH', path, given);
+}
+
+export function remove<P extends keyof Asked<'delete'>>(
+  path: P,
+  ...[given]: Argument<Given<Asked<'delete'>[P]>>
+): Promise<Asked<'delete'>[P]['answer']> {
+  return send('DELETE', path, given);
+}
+
+/** The address of what is asked by `GET`, such as a file: to be linked or listened to. */
+export function apiUrl<P extends keyof Files>(
+  path: P,
+  ...[given]: Argument<Part<'path', Files[P]['path']> & Part<'query', Files[P]['query']>>
+): string {
+  return addressOf(path, given);
+}
+
+/** The parts of a request when its types have done their work. */
+interface Parts {
+  path?: object | undefined;
+  query?: object | undefined;
   body?: unknown;
   signal?: AbortSignal;
 }
 
-/**
- * The address of a request, to be linked or fetched. `path` begins with `/`; its segments are escaped already. A search
- * is read in the zone in which times are shown.
- */
-export function apiUrl(path: string, query: Query = {}): string {
+function addressOf(path: string, { path: segments = {}, query = {} }: Parts = {}): string {
+  const named = new Map<string, unknown>(Object.entries(segments));
+  const whole = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(String(named.get(name))));
   const params = new URLSearchParams();
   const zoned = 'q' in query ? { ...query, zone: zone.name } : query;
   for (const [name, value] of Object.entries(zoned)) {
     if (value !== null && value !== undefined && value !== '') params.set(name, String(value));
   }
   const text = params.toString();
-  return BASE + path + (text === '' ? '' : `?${text}`);
+  return BASE + whole + (text === '' ? '' : `?${text}`);
 }
 
-/** Sends a request. Throws `ApiError`, or the signal's `AbortError`. Answers undefined to a 204. */
-export async function api<T>(path: string, options: Options = {}): Promise<T> {
-  const method = options.method ?? 'GET';
+async function send<T>(method: string, path: string, given: Parts = {}): Promise<T> {
+  const { body, signal } = given;
   const headers: Record<string, string> = { Accept: 'application/json' };
   if (method !== 'GET') headers['X-Ringtap'] = '1';
-  if (options.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (body !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
   try {
-    response = await fetch(apiUrl(path, options.query), {
+    response = await fetch(addressOf(path, given), {
       method,
       headers,
       credentials: 'same-origin',
-      body: options.body === undefined ? null : JSON.stringify(options.body),
-      signal: options.signal ?? null,
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: signal ?? null,
     });
   } catch (error) {
-    if (options.signal?.aborted) throw error;
+    if (signal?.aborted) throw error;
     throw new ApiError({ type: '/problems/unreachable', title: 'unreachable', status: 0 });
   }
   // A password that is wrong says nothing of the session.
@@ -65,7 +120,7 @@ export async function api<T>(path: string, options: Options = {}): Promise<T> {
   try {
     return (await response.json()) as T;
   } catch (error) {
-    if (options.signal?.aborted) throw error;
+    if (signal?.aborted) throw error;
     throw new ApiError({ type: '/problems/unreadable', title: 'unreadable', status: response.status });
   }
 }

@@ -2,7 +2,24 @@
 
 import { apiUrl } from './api';
 import { present } from './session.svelte';
-import type { LiveNow } from './types';
+import type { LiveState } from './types';
+
+/** An event of `/live`, with the parts that the OpenAPI document leaves open as the daemon's control socket writes them. */
+export interface LiveNow extends Omit<LiveState, 'workers' | 'store' | 'spool'> {
+  workers?: { source: string; packets: number; ring_pct: number; cpu_ms: number; ended: boolean; silent_ms: number }[] | null;
+  store?: { ok: boolean; written: number; waiting: number; outbox: number; dropped: number } | null;
+  spool?: LiveSpool | null;
+}
+
+interface LiveSpool {
+  ok: boolean;
+  bytes: number;
+  far_bytes: number;
+  free_pct: number | null;
+  far_lost: boolean;
+  failures: number;
+  held: number;
+}
 
 export class Live {
   now = $state.raw<LiveNow | null>(null);

@@ -1,6 +1,6 @@
 // Who is at the page, and what they may do.
 
-import { api, ApiError, asProblem, whenUnauthorised } from './api';
+import { ApiError, get, post, remove, asProblem, whenUnauthorised } from './api';
 import type { About, Problem, Right, Session } from './types';
 
 class Present {
@@ -23,7 +23,7 @@ class Present {
   async begin(): Promise<void> {
     this.problem = null;
     try {
-      this.session = await api<Session>('/session');
+      this.session = await get('/session');
       if (!this.session.must_change_password) void this.look();
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) this.session = null;
@@ -33,24 +33,24 @@ class Present {
 
   async logIn(name: string, password: string, code: string): Promise<void> {
     const body = code === '' ? { name, password } : { name, password, code };
-    this.session = await api<Session>('/session', { method: 'POST', body });
+    this.session = await post('/session', { body });
     void this.look();
   }
 
   /** The server ends all sessions of the person and begins a new one. */
   async changePassword(name: string, password: string, code: string, new_password: string): Promise<void> {
     const body = { name, password, new_password, ...(code === '' ? {} : { code }) };
-    this.session = await api<Session>('/session', { method: 'POST', body });
+    this.session = await post('/session', { body });
     void this.look();
   }
 
   async logOut(): Promise<void> {
-    await api('/session', { method: 'DELETE' });
+    await remove('/session');
     this.session = null;
   }
 
   private async look(): Promise<void> {
-    const [about, document] = await Promise.all([api<About>('/about').catch(() => null), openApi()]);
+    const [about, document] = await Promise.all([get('/about').catch(() => null), openApi()]);
     this.about = about;
     this.paths = document;
   }

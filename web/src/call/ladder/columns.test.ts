@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest';
 import {
   columnsOf, formatChoice, merged, moved, parseChoice, placesOf, renamed, shownOrHidden, split,
 } from './columns';
-import type { Host } from '../types';
+import type { LadderHost } from '../../lib/types';
 
-const hosts: Host[] = ['192.0.2.1', '192.0.2.2', '2001:db8::1', '192.0.2.4'].map((address, at) => ({
+const hosts: LadderHost[] = ['192.0.2.1', '192.0.2.2', '2001:db8::1', '192.0.2.4'].map((address, at) => ({
   address,
   name: at === 3 ? 'carrier' : null,
 }));

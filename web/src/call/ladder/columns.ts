@@ -2,7 +2,7 @@
 // parameter of the address: `hosts=192.0.2.1+192.0.2.5=SBC,-192.0.2.9` are one column of two hosts named SBC, and a
 // hidden one; hosts that are not named follow in the order in which they were seen.
 
-import type { Host } from '../types';
+import type { LadderHost } from '../../lib/types';
 
 export interface Column {
   /** Places in the list of hosts. */
@@ -34,7 +34,7 @@ export function parseChoice(text: string): Choice[] {
 }
 
 /** The parameter's text, empty where nothing differs from how the call was seen. */
-export function formatChoice(columns: Column[], hosts: Host[]): string {
+export function formatChoice(columns: Column[], hosts: LadderHost[]): string {
   const plain = columns.every(
     ({ hosts: [host], addresses, name, hidden }, at) => host === at && addresses.length === 1 && !name && !hidden,
   );
@@ -58,7 +58,7 @@ function unescape(name: string): string {
 }
 
 /** All columns in their order, hidden ones included. */
-export function columnsOf(hosts: Host[], choices: Choice[]): Column[] {
+export function columnsOf(hosts: LadderHost[], choices: Choice[]): Column[] {
   const free = new Map<string, number>();
   // The same address twice is one host that sends to itself: the first gets the choice, the other stays.
   hosts.forEach((host, at) => {
@@ -82,7 +82,7 @@ export function columnsOf(hosts: Host[], choices: Choice[]): Column[] {
   return columns;
 }
 
-function column(hosts: Host[], members: number[], name: string | null, hidden: boolean): Column {
+function column(hosts: LadderHost[], members: number[], name: string | null, hidden: boolean): Column {
   const named = members.map((at) => hosts[at]?.name).find((one) => one) ?? null;
   const addresses = members.map((at) => hosts[at]?.address ?? '');
   return { hosts: members, addresses, name, title: name ?? named ?? addresses[0] ?? '', hidden };
@@ -109,7 +109,7 @@ export function moved(columns: Column[], at: number, by: -1 | 1): Column[] {
 }
 
 /** The column at `at` made one with the one at `into`. */
-export function merged(columns: Column[], at: number, into: number, hosts: Host[]): Column[] {
+export function merged(columns: Column[], at: number, into: number, hosts: LadderHost[]): Column[] {
   const [one, other] = [columns[at], columns[into]];
   if (!one || !other || at === into) return columns;
   const both = column(hosts, [...other.hosts, ...one.hosts], other.name ?? one.name, other.hidden);
@@ -117,12 +117,12 @@ export function merged(columns: Column[], at: number, into: number, hosts: Host[
 }
 
 /** The column at `at` as one for each of its hosts. */
-export function split(columns: Column[], at: number, hosts: Host[]): Column[] {
+export function split(columns: Column[], at: number, hosts: LadderHost[]): Column[] {
   return columns.flatMap((one, place) =>
     place === at ? one.hosts.map((host) => column(hosts, [host], null, one.hidden)) : [one]);
 }
 
-export function renamed(columns: Column[], at: number, name: string, hosts: Host[]): Column[] {
+export function renamed(columns: Column[], at: number, name: string, hosts: LadderHost[]): Column[] {
   return columns.map((one, place) =>
     place === at ? column(hosts, one.hosts, name.trim() || null, one.hidden) : one);
 }

@@ -20,7 +20,7 @@ function ladder(more: Partial<Shown> = {}, hostile = ''): Shown {
   const columns = columnsOf(hosts, parseChoice(''));
   const places = placesOf(columns, hosts.length);
   const answered = { hosts, messages, media: [band(2, 0, 3, 8, { label: `PCMU${hostile}` })], reason: null };
-  const digits = [{ digit: '5', source: 'info', time_us: at(4) }];
+  const digits = [{ digit: '5', source: 'info' as const, time_us: at(4) }];
   const { rows } = rowsOf(answered, [call({ dtmf: digits })], [stream(3, 8)], { sdp: 'brief', places, hiddenLegs: new Set() });
   const base = { from: 'start', start_us: at(0), mark_us: null, zone: 'UTC' } as const;
   const remark: Shown['remark'] = (row) =>

@@ -2,7 +2,7 @@
 
 import { shown } from '../../lib/wire';
 import { parseCSeq } from '../sip';
-import type { Message } from '../types';
+import type { Message } from '../answers';
 
 /** `INVITE`, `180 Ringing`, `200 OK (BYE)`, as the ladder of the terminal has it. */
 export function labelOf(message: Message): string {

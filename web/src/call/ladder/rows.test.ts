@@ -10,10 +10,10 @@ const ladder = { hosts, messages, media: [band(0, 1, 1, 29)], reason: null };
 
 describe('rows', () => {
   it('are messages, streams and digits in order of time', () => {
-    const digits = ['1', '2'].map((digit, index) => ({ digit, source: 'rfc4733', time_us: at(5 + index) }));
-    const notes = [
+    const digits = ['1', '2'].map((digit, index) => ({ digit, source: 'rfc4733' as const, time_us: at(5 + index) }));
+    const notes = ([
       { code: 'hold', since_us: at(10) }, { code: 'loss', since_us: at(11) }, { code: 'hold', since_us: null },
-    ].map((note) => ({ ...note, direction: null, value: null, threshold: null, evidence: 'x' }));
+    ] as const).map((note) => ({ ...note, direction: null, value: null, threshold: null, evidence: 'x' }));
     const { rows, height } = rowsOf(ladder, [call({ dtmf: digits, notes })], [stream(1, 29)], options);
     // Messages stand before streams of the same moment; digits with nothing between them are one line.
     expect(rows.map((row) => (row.kind === 'remark' ? `${row.code} ${row.text}` : row.kind))).toEqual([

@@ -1,7 +1,8 @@
 // The lines of a ladder in order of time: messages, streams, digits and remarks.
 
 import { sdpBrief, sdpOf, parse } from '../sip';
-import type { Band, Call, LadderAnswer, Message, Stream } from '../types';
+import type { LadderAnswer, Message } from '../answers';
+import type { Call, LadderMedia, Stream } from '../../lib/types';
 
 export type SdpDepth = 'none' | 'brief' | 'full';
 
@@ -22,7 +23,7 @@ export interface MessageRow extends Common {
 
 export interface MediaRow extends Common {
   kind: 'media';
-  band: Band;
+  band: LadderMedia;
   stream: Stream | null;
 }
 

@@ -2,7 +2,7 @@
 
 import { lossPct, streamPieces } from '../media/pieces';
 import { ARROW, type Bar, type Row } from './rows';
-import type { Band, Report, Stream } from '../types';
+import type { LadderMedia, RtcpReport, Stream } from '../../lib/types';
 
 export interface StripPiece {
   /** 0 is the first packet, 1 the last. */
@@ -12,7 +12,7 @@ export interface StripPiece {
   missing_pct: number;
 }
 
-export function stripOf(band: Band, stream: Stream | null): StripPiece[] {
+export function stripOf(band: LadderMedia, stream: Stream | null): StripPiece[] {
   const length = band.last_us - band.first_us;
   if (!stream || stream.intervals.length === 0 || length <= 0) {
     const missing_pct = band.lost_pct ?? 0;
@@ -36,7 +36,7 @@ export function strength(missing_pct: number): number {
 }
 
 /** What a piece of the vertical bar is in the time from one line of the ladder to the next: the worst in it. */
-export function kindBetween(stream: Stream | null, band: Band, from_us: number, until_us: number): StripPiece['kind'] {
+export function kindBetween(stream: Stream | null, band: LadderMedia, from_us: number, until_us: number): StripPiece['kind'] {
   if (!stream || stream.intervals.length === 0) return (band.lost_pct ?? 0) >= 1 ? 'lost' : 'good';
   const inside = streamPieces(stream).filter((piece) => piece.from_us < until_us && piece.until_us > from_us);
   if (inside.some((piece) => piece.kind === 'lost')) return 'lost';
@@ -69,13 +69,13 @@ export function barPieces(bar: Bar, row: Row, before_us: number | null, next_us:
 }
 
 /** Where RTCP reports about it stand on the strip, 0 to 1. */
-export function reportPlaces(band: Band, reports: Report[]): number[] {
+export function reportPlaces(band: LadderMedia, reports: RtcpReport[]): number[] {
   const length = band.last_us - band.first_us;
   if (length <= 0) return [];
   return reports.map((report) => (report.time_us - band.first_us) / length).filter((at) => at >= 0 && at <= 1);
 }
 
 /** Loss of a band in percent: of the stream's own record where it is there. */
-export function bandLoss(band: Band, stream: Stream | null): number | null {
+export function bandLoss(band: LadderMedia, stream: Stream | null): number | null {
   return stream ? lossPct(stream) : band.lost_pct;
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { at, interval, stream } from '../testing';
 import { grouped, markPath, marksOf, nextMark, soundSeconds, soundStart } from './marks';
-import type { Direction, Mark } from '../types';
+import type { Mark } from '../answers';
+import type { Direction } from '../../lib/types';
 
 const mark = (at_ms: number, kind = 'lost', direction: Direction = 'caller_to_callee'): Mark => ({ at_ms, kind, direction });
 

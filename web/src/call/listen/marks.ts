@@ -1,7 +1,8 @@
 // Marks of a recording: where packets were lost, came late, or silence was filled in.
 
 import { streamPieces } from '../media/pieces';
-import type { Direction, Mark, PeaksAnswer, Stream } from '../types';
+import type { Mark, PeaksAnswer } from '../answers';
+import type { Direction, Stream } from '../../lib/types';
 
 /** When the recording begins: both tracks are on one line of time. */
 export function soundStart(peaks: PeaksAnswer): number | null {

@@ -1,6 +1,6 @@
 // Plays the sound of a call: an audio element fetches it by byte ranges, Web Audio gives each side its own level.
 
-import type { Direction } from '../types';
+import type { Direction } from '../../lib/types';
 
 export interface Side {
   direction: Direction;

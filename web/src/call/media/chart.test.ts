@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Note } from '../../lib/types';
 import { at, interval, stream } from '../testing';
 import {
   boxes, formatZoom, jitterPath, parseZoom, pieceAt, roundTop, ticks, usAt, wavePath, wholeSpan, xOf,
@@ -36,7 +37,7 @@ describe('pieces of a stream', () => {
     expect(whyNoMos(stream(0, 9), none)).toBe('too_few');
     expect(whyNoMos(stream(0, 9, { codec: null, mos: null }), none)).toBe('unknown_codec');
     expect(whyNoMos(stream(0, 9, { codec: 'H264', mos: null }), none)).toBe('no_model');
-    const note = (code: string) => [{ code, direction: null, since_us: null, value: null, threshold: null, evidence: '' }];
+    const note = (code: Note['code']) => [{ code, direction: null, since_us: null, value: null, threshold: null, evidence: '' }];
     expect(whyNoMos(stream(0, 9, { mos: null, notes: note('encrypted') }), none)).toBe('encrypted');
     expect(whyNoMos(stream(0, 9, { mos: null, notes: note('fax') }), none)).toBe('fax');
   });

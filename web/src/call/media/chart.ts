@@ -1,7 +1,8 @@
 // The lanes of the media tab: positions on one axis of time, and the lines and bars that are drawn on it.
 
 import { streamPieces, type StreamPiece } from './pieces';
-import type { PeaksAnswer, Stream } from '../types';
+import type { PeaksAnswer } from '../answers';
+import type { Stream } from '../../lib/types';
 
 /** The time that is shown, and the width that it is drawn on. */
 export interface Axis {

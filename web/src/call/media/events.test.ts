@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { answer as response, at, call, request, sip } from '../testing';
-import type { CallAnswer } from '../types';
+import type { CallDetails, Note } from '../../lib/types';
 import { eventsOf, textPlaces } from './events';
 
-const note = (code: string, seconds: number | null) =>
+const note = (code: Note['code'], seconds: number | null) =>
   ({ code, direction: null, since_us: seconds === null ? null : at(seconds), value: null, threshold: null, evidence: '' });
 
-function answered(more = {}): CallAnswer {
+function answered(more = {}): CallDetails {
   const one = call({ answer_us: at(2), end_us: at(60), notes: [note('hold', 20), note('loss', 5)], ...more });
   one.dtmf = [{ digit: '5', source: 'info', time_us: at(10) }];
-  return { call: one, legs: [one], streams: [] } as unknown as CallAnswer;
+  return { call: one, legs: [one], streams: [] } as unknown as CallDetails;
 }
 
 const tagged = (method: string, cseq: string) =>

@@ -5,7 +5,8 @@ import { shown } from '../../lib/wire';
 import { labelOf } from '../ladder/label';
 import { parseCSeq } from '../sip';
 import { legName } from '../people';
-import type { CallAnswer, LadderAnswer } from '../types';
+import type { LadderAnswer } from '../answers';
+import type { CallDetails } from '../../lib/types';
 
 export interface MediaEvent {
   us: number;
@@ -13,7 +14,7 @@ export interface MediaEvent {
   kind: 'signalling' | 'dtmf' | 'note';
 }
 
-export function eventsOf(answer: CallAnswer, ladder: LadderAnswer | null): MediaEvent[] {
+export function eventsOf(answer: CallDetails, ladder: LadderAnswer | null): MediaEvent[] {
   const found: MediaEvent[] = [];
   const many = answer.legs.length > 1;
   answer.legs.forEach((call, leg) => {

@@ -1,6 +1,6 @@
 // A stream cut into the pieces of its record, and what each piece is worth.
 
-import type { Interval, Stream } from '../types';
+import type { Interval, Stream } from '../../lib/types';
 
 /** Length of an interval of a record. */
 export const INTERVAL_US = 10_000_000;

@@ -4,7 +4,7 @@ import { t, tOr } from '../../i18n';
 import { number, percent } from '../../lib/number';
 import { position } from '../ladder/times';
 import { degradedSeconds, lossPct, missingPct, whyNoMos, type StreamPiece } from './pieces';
-import type { Report, Stream } from '../types';
+import type { RtcpReport, Stream } from '../../lib/types';
 
 /** `2.4 %`; small losses are not rounded to nothing. */
 export function sharePct(pct: number): string {
@@ -47,15 +47,15 @@ export function pieceText(stream: Stream, piece: StreamPiece, zero_us: number): 
 }
 
 /** The last report of the far end before a time, and what it said. */
-export function reportBefore(stream: Stream, us: number): Report | null {
-  let found: Report | null = null;
+export function reportBefore(stream: Stream, us: number): RtcpReport | null {
+  let found: RtcpReport | null = null;
   for (const report of stream.reports) {
     if (report.kind !== 'sender' && report.time_us <= us) found = report;
   }
   return found;
 }
 
-export function reportText(report: Report): string {
+export function reportText(report: RtcpReport): string {
   const parts = [report.kind === 'voip' ? t('call.media.far_voip') : t('call.media.far')];
   if (report.lost_pct !== null) parts.push(t('call.ladder.lost', { pct: sharePct(report.lost_pct) }));
   if (report.discard_pct !== null) parts.push(t('call.media.far_discard', { pct: sharePct(report.discard_pct) }));

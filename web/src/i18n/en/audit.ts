@@ -26,4 +26,6 @@ export const audit = {
   'audit.action.change': 'changed',
   'audit.action.people': 'people',
   'audit.action.audit': 'read the log',
+  'audit.action.refused': 'was refused',
+  'audit.action.recovered': 'log recovered',
 };

@@ -104,7 +104,6 @@ export const calls = {
   'calls.coverage.span': '{from} to {until}',
   'calls.coverage.complete': 'complete',
   'calls.coverage.took': '{ms} ms',
-  'calls.coverage.hidden': { one: 'One more matches that you may not see.', other: '{n} more match that you may not see.' },
   'calls.coverage.cut': 'The time limit was reached: {searched} of {days} days were searched. A shorter time, such as began:-2h, gives a complete answer.',
   'calls.none.title': 'No call matches',
   'calls.none.about': 'All that is recorded was looked at.',

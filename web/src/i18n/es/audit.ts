@@ -26,4 +26,6 @@ export const audit = {
   'audit.action.change': 'cambió',
   'audit.action.people': 'personas',
   'audit.action.audit': 'leyó el registro',
+  'audit.action.refused': 'fue rechazado',
+  'audit.action.recovered': 'registro recuperado',
 };

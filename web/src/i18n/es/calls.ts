@@ -104,7 +104,6 @@ export const calls = {
   'calls.coverage.span': '{from} a {until}',
   'calls.coverage.complete': 'completo',
   'calls.coverage.took': '{ms} ms',
-  'calls.coverage.hidden': { one: 'Coincide una más que usted no puede ver.', other: 'Coinciden {n} más que usted no puede ver.' },
   'calls.coverage.cut': 'Se alcanzó el límite de tiempo: se buscó en {searched} de {days} días. Un tiempo más corto, como began:-2h, da una respuesta completa.',
   'calls.none.title': 'Ninguna llamada coincide',
   'calls.none.about': 'Se miró todo lo registrado.',

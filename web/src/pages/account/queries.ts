@@ -1,29 +1,20 @@
 // What the page of one's own account asks the server.
 
-import { api } from '../../lib/api';
-import type { Right } from '../../lib/types';
-
-export interface Token {
-  person: string;
-  name: string;
-  rights: string[];
-  created_us: number;
-  expires_us: number;
-  used_us: number | null;
-}
+import { get, post, remove } from '../../lib/api';
+import type { MadeToken, NewToken, Right, TokenList } from '../../lib/types';
 
 /** One's own. */
-export function tokens(signal: AbortSignal): Promise<{ tokens: Token[] }> {
-  return api('/tokens', { signal });
+export function tokens(signal: AbortSignal): Promise<TokenList> {
+  return get('/tokens', { signal });
 }
 
 /** The text of the token is told nowhere else. */
-export function makeToken(body: { name: string; rights: string[]; days: number }): Promise<{ token: string }> {
-  return api('/tokens', { method: 'POST', body });
+export function makeToken(body: NewToken): Promise<MadeToken> {
+  return post('/tokens', { body });
 }
 
 export function revokeToken(name: string): Promise<unknown> {
-  return api(`/tokens/${encodeURIComponent(name)}`, { method: 'DELETE' });
+  return remove('/tokens/{name}', { path: { name } });
 }
 
 export const RIGHTS: Right[] = [

@@ -1,54 +1,21 @@
 // What the page of people and tokens asks the server.
 
-import { api } from '../../lib/api';
+import { get, patch, post } from '../../lib/api';
+import type { Limit, NewPerson, PersonChanges, PersonList, Role } from '../../lib/types';
 
-export const ROLES = ['viewer', 'engineer', 'quality', 'auditor', 'officer', 'administrator'] as const;
-export type Role = (typeof ROLES)[number];
+export const ROLES: Role[] = ['viewer', 'engineer', 'quality', 'auditor', 'officer', 'administrator'];
 
-/** Calls that somebody is limited to: all limits hold; in each, one of the trunks and one of the numbers. */
-export interface Limit {
-  trunks: string[] | null;
-  numbers: string[] | null;
-}
-
-export interface Person {
-  name: string;
-  role: string;
-  scope: Limit[];
-  disabled: boolean;
-  must_change: boolean;
-  totp: boolean;
-  created_us: number | null;
-  last_login_us: number | null;
-}
-
-export interface PersonChange {
-  role?: string;
-  disabled?: boolean;
-  /** Another first password: it has to be changed at the next log-in. */
-  password?: string;
-  /** Both or none: empty lists do not limit. */
-  trunks?: string[];
-  numbers?: string[];
-}
-
-export function people(signal: AbortSignal): Promise<{ people: Person[] }> {
-  return api('/people', { signal });
+export function people(signal: AbortSignal): Promise<PersonList> {
+  return get('/people', { signal });
 }
 
 /** The password has to be changed at the first log-in. */
-export function addPerson(body: {
-  name: string;
-  role: string;
-  password: string;
-  trunks: string[];
-  numbers: string[];
-}): Promise<unknown> {
-  return api('/people', { method: 'POST', body });
+export function addPerson(body: NewPerson): Promise<unknown> {
+  return post('/people', { body });
 }
 
-export function changePerson(name: string, body: PersonChange): Promise<unknown> {
-  return api(`/people/${encodeURIComponent(name)}`, { method: 'PATCH', body });
+export function changePerson(name: string, body: PersonChanges): Promise<unknown> {
+  return patch('/people/{name}', { path: { name }, body });
 }
 
 /** A list as people write it: words with commas or spaces between them. */

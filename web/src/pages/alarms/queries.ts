@@ -1,17 +1,17 @@
 // What the page of alarms asks the server.
 
-import { api } from '../../lib/api';
+import { post } from '../../lib/api';
 import { quoted } from '../../lib/search';
 import type { Alarm } from '../../lib/types';
 
 export function acknowledge(id: string, comment: string): Promise<unknown> {
-  return api(`/alarms/${encodeURIComponent(id)}/acknowledge`, { method: 'POST', body: { comment } });
+  return post('/alarms/{id}/acknowledge', { path: { id }, body: { comment } });
 }
 
 /** Nobody is told of alarms of that rule and subject for so long; 0 seconds end a silence. */
 export function silence(alarm: Alarm, seconds: number, comment: string): Promise<unknown> {
   const { rule, subject } = alarm;
-  return api('/alarms/silence', { method: 'POST', body: { rule, subject, seconds, comment } });
+  return post('/alarms/silence', { body: { rule, subject, seconds, comment } });
 }
 
 /** Those that stand first, the most severe of them first; then the others, the latest first. */

@@ -2,7 +2,7 @@
 // and the page of one call knows the calls beside it.
 
 import { Answer } from '../../lib/answer.svelte';
-import type { Call, CallPageAnswer, Coverage } from '../../lib/types';
+import type { Call, CallPage, Coverage } from '../../lib/types';
 import { calls as ask, type Search } from './queries';
 
 export class CallList {
@@ -10,9 +10,8 @@ export class CallList {
   next = $state<string | null>(null);
   understood = $state('');
   coverage = $state.raw<Coverage | null>(null);
-  hidden = $state(0);
-  first = new Answer<CallPageAnswer>();
-  more = new Answer<CallPageAnswer>();
+  first = new Answer<CallPage>();
+  more = new Answer<CallPage>();
   /** How far the table was scrolled, and which row was chosen. */
   scroll = 0;
   chosen = $state(-1);
@@ -37,7 +36,7 @@ export class CallList {
   }
 
   /** Takes the page before anybody learns that it came: who then asks for the next one gets the next one. */
-  private async page(cursor: string | null, signal: AbortSignal): Promise<CallPageAnswer> {
+  private async page(cursor: string | null, signal: AbortSignal): Promise<CallPage> {
     const answer = await ask(this.search, cursor, signal);
     signal.throwIfAborted();
     if (cursor === null) this.calls = [];
@@ -45,13 +44,12 @@ export class CallList {
     return answer;
   }
 
-  private take(answer: CallPageAnswer): void {
+  private take(answer: CallPage): void {
     const known = new Set(this.calls.map((call) => call.id));
     this.calls = [...this.calls, ...answer.calls.filter((call) => !known.has(call.id))];
-    this.next = answer.next;
+    this.next = answer.next ?? null;
     this.understood = answer.understood;
     this.coverage = answer.coverage;
-    this.hidden = answer.hidden ?? 0;
   }
 }
 

@@ -1,8 +1,8 @@
 // What the first page asks the server, beside its events.
 
-import { api } from '../../lib/api';
+import { get } from '../../lib/api';
 import { figureOf, kpis } from '../../lib/shared';
-import type { Call, KpiGroup } from '../../lib/types';
+import type { KpiGroup, LiveCallList } from '../../lib/types';
 
 export const HOUR_US = 3600e6;
 export const WEEK_US = 7 * 24 * HOUR_US;
@@ -23,7 +23,7 @@ export interface Minute {
 export async function hour(until: number, signal: AbortSignal): Promise<Hour> {
   const end = Math.floor(until / MINUTE_US) * MINUTE_US;
   const ask = async (shift: number) => {
-    const query = { by: 'total', from_us: end - HOUR_US - shift, until_us: end - shift, every: 'minute' as const, figures: 'answered' };
+    const query = { by: 'total' as const, from_us: end - HOUR_US - shift, until_us: end - shift, every: 'minute' as const, figures: 'answered' };
     return minutes((await kpis(query, signal)).groups, query.from_us, query.until_us);
   };
   const [now, weekAgo] = await Promise.all([ask(0), ask(WEEK_US)]);
@@ -66,8 +66,8 @@ export function worstFirst(groups: KpiGroup[]): KpiGroup[] {
   return groups.toSorted((a, b) => score(a) - score(b) || b.attempts - a.attempts);
 }
 
-export function callsUnderWay(signal: AbortSignal): Promise<{ calls: Call[]; total: number; listed: number }> {
-  return api('/live/calls', { signal });
+export function callsUnderWay(signal: AbortSignal): Promise<LiveCallList> {
+  return get('/live/calls', { signal });
 }
 
 const FIGURES = 'asr,ner,pdd_ms_p50,mos_p50,mos_p5';

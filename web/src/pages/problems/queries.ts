@@ -1,14 +1,15 @@
 // What the page of problems asks the server: what went wrong in a time, and of each kind of problem when and where.
 
 import { termOf } from '../../lib/search';
-import { summary, type Summary } from '../calls/queries';
+import type { CallSummary } from '../../lib/types';
+import { summary } from '../calls/queries';
 import { groupsOf, SPANS, type Detail, type Group, type Span } from './view';
 
 /** Fields by which a problem may lie in one place. */
 export const PLACES = ['trunk_from', 'trunk_to', 'codec', 'ua', 'ip'] as const;
 
 export interface Overview {
-  all: Summary;
+  all: CallSummary;
   groups: Group[];
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Summary } from '../calls/queries';
+import type { CallSummary } from '../../lib/types';
 import { before, courseOf, groupsOf, placesOf, spanOf, type Bar } from './view';
 
 const HOUR = 3600e6;
@@ -11,8 +11,8 @@ function ago(...hours: number[]): Bar[] {
   return hours.map((hour) => ({ from_us: NOW - hour * HOUR, until_us: NOW - (hour - 1) * HOUR, calls: 2 }));
 }
 
-function summary(calls: number, facets: Summary['facets']): Summary {
-  return { calls, facets } as Summary;
+function summary(calls: number, facets: CallSummary['facets']): CallSummary {
+  return { calls, facets } as CallSummary;
 }
 
 describe('groups', () => {

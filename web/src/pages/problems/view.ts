@@ -1,6 +1,6 @@
 // Groups of calls that went wrong in the same way, and what is said of each: whether it is new, and where it lies.
 
-import type { Summary } from '../calls/queries';
+import type { CallSummary } from '../../lib/types';
 
 /** Times that can be chosen, and twice each as the search language writes it. */
 export const SPANS = {
@@ -36,7 +36,7 @@ export interface Detail {
   /** Of twice the time. */
   bars: Bar[];
   calls: number;
-  facets: Summary['facets'];
+  facets: CallSummary['facets'];
   complete: boolean;
 }
 
@@ -50,7 +50,7 @@ const BAD_NOTES = new Set([
 const EFFECTIVE = new Set(['0', '401', '407', '480', '486', '487', '600', '603']);
 
 /** The groups, the largest first. `all`: every call of the time with its notes; `failed`: those that failed, with their codes. */
-export function groupsOf(all: Summary, failed: Summary): Group[] {
+export function groupsOf(all: CallSummary, failed: CallSummary): Group[] {
   const notes = (all.facets['note'] ?? []).filter((one) => BAD_NOTES.has(one.value));
   const codes = (failed.facets['code'] ?? []).filter((one) => /^\d+$/.test(one.value) && !EFFECTIVE.has(one.value));
   const timeouts = (failed.facets['state'] ?? []).filter((one) => one.value === 'timeout');
@@ -96,7 +96,7 @@ export interface Place {
  * Where a problem lies: values that most calls of the group have, and clearly fewer of the others. A hint, drawn from
  * counts alone; *Why these?* tests it.
  */
-export function placesOf(detail: Detail, all: Summary, fields: readonly string[]): Place[] {
+export function placesOf(detail: Detail, all: CallSummary, fields: readonly string[]): Place[] {
   if (detail.calls < FEWEST) return [];
   const found = fields.flatMap((field) => {
     const usual = new Map((all.facets[field] ?? []).map((one) => [one.value, one.calls]));

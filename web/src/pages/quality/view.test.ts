@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { badness, brief, change, figure, figureName, searchOf, shift, viewOf } from './view';
 
-const mos = { name: 'mos_p50', unit: 'MOS', text: '' };
-const asr = { name: 'asr', unit: '%', text: '' };
-const pdd = { name: 'pdd_ms_p50', unit: 'ms', text: '' };
+const mos = { name: 'mos_p50', title: 'mos_p50', unit: 'MOS', text: '' };
+const asr = { name: 'asr', title: 'asr', unit: '%', text: '' };
+const pdd = { name: 'pdd_ms_p50', title: 'pdd_ms_p50', unit: 'ms', text: '' };
 
 describe('the view', () => {
   it('is read from the address, and the usual one where that is wrong', () => {

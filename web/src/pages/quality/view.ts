@@ -4,7 +4,7 @@ import { t } from '../../i18n';
 import { number, percent } from '../../lib/number';
 import { termOf } from '../../lib/search';
 import { evenSpan, searchTime } from '../../lib/time';
-import type { Definition } from '../../lib/types';
+import type { KpiDefinition } from '../../lib/types';
 
 export const GROUPS = ['trunk', 'direction', 'codec', 'device', 'prefix', 'code'] as const;
 export type Group = (typeof GROUPS)[number];
@@ -62,7 +62,7 @@ export function figureName(name: string): string {
 }
 
 /** A figure as text, by its name and unit. */
-export function figure(value: number | null | undefined, definition: Pick<Definition, 'name' | 'unit'>): string {
+export function figure(value: number | null | undefined, definition: Pick<KpiDefinition, 'name' | 'unit'>): string {
   if (value === null || value === undefined) return '';
   const { name, unit } = definition;
   if (unit === '%') return percent(value);
@@ -72,7 +72,7 @@ export function figure(value: number | null | undefined, definition: Pick<Defini
 }
 
 /** The same for a cell of the map, without its unit and as short as can be. */
-export function brief(value: number | null | undefined, definition: Pick<Definition, 'name' | 'unit'>): string {
+export function brief(value: number | null | undefined, definition: Pick<KpiDefinition, 'name' | 'unit'>): string {
   if (value === null || value === undefined) return '';
   const { name, unit } = definition;
   if (name.startsWith('mos')) return number(value, 1);
@@ -119,7 +119,7 @@ export function searchOf(by: Group, name: string, from: number, until: number): 
 }
 
 /** How a figure has changed, as text with its sign. */
-export function change(now: number | null | undefined, before: number | null | undefined, definition: Definition): string {
+export function change(now: number | null | undefined, before: number | null | undefined, definition: KpiDefinition): string {
   if (now === null || now === undefined || before === null || before === undefined) return '';
   const difference = now - before;
   const size = (value: number) => figure(value, definition).replace(' %', ` ${t('quality.points')}`);

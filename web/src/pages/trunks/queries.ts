@@ -1,9 +1,9 @@
 // What the pages of trunks ask the server: the KPIs by trunk.
 
-import { api } from '../../lib/api';
+import { get } from '../../lib/api';
 import { termOf } from '../../lib/search';
 import { kpis } from '../../lib/shared';
-import type { KpiGroup, Kpis } from '../../lib/types';
+import type { FacetValue, KpiGroup, KpiTable } from '../../lib/types';
 
 export interface Trunk {
   name: string;
@@ -20,18 +20,15 @@ export async function trunks(until: number, signal: AbortSignal): Promise<Trunk[
 
 export interface TrunkDay {
   trunk: Trunk | null;
-  definitions: Kpis['definitions'];
-  codes: { value: string; calls: number }[];
+  definitions: KpiTable['definitions'];
+  codes: FacetValue[];
 }
 
 /** A trunk, and how its last day went. */
 export async function trunkDay(name: string, until: number, signal: AbortSignal): Promise<TrunkDay> {
   const [day, failed] = await Promise.all([
     kpis({ by: 'trunk', from_us: until - DAY_US, until_us: until, every: 'hour' }, signal),
-    api<{ facets: Record<string, { value: string; calls: number }[]> }>('/calls/summary', {
-      query: { q: failures(name), facets: 'code' },
-      signal,
-    }),
+    get('/calls/summary', { query: { q: failures(name), facets: 'code' }, signal }),
   ]);
   return {
     trunk: byName(day.groups).find((trunk) => trunk.name === name) ?? null,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { containing, hostOf, registered, type User } from './queries';
+import { containing, hostOf, registered } from './queries';
+import type { User } from '../../lib/types';
 
 describe('users', () => {
   it('are registered until their binding expires', () => {

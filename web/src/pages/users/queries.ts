@@ -1,41 +1,12 @@
 // What the pages of users ask the server: records of `ringtap users`.
 
-import { api } from '../../lib/api';
+import { get } from '../../lib/api';
 import { termOf } from '../../lib/search';
-
-export interface User {
-  aor: string;
-  display_name: string | null;
-  contact: string | null;
-  user_agent: string | null;
-  address: string | null;
-  registered_until_us: number | null;
-  registrations: number;
-  registrations_failed: number;
-  calls_made: number;
-  calls_made_answered: number;
-  calls_made_rejected: number;
-  calls_received: number;
-  calls_received_answered: number;
-  calls_received_rejected: number;
-  messages_received: number;
-  methods: { method: string; count: number }[];
-  failures: { code: number; count: number }[];
-  first_us: number;
-  last_us: number;
-}
-
-export interface UsersAnswer {
-  users: User[];
-  /** How many there are, shown or not. */
-  total: number;
-  /** Days of records that were counted. */
-  days: number;
-}
+import type { User, UserList } from '../../lib/types';
 
 /** Users seen in a time, the last seen first. `number`: a number or user name, with `*` for any characters. */
-export function users(number: string, from_us: number, signal: AbortSignal): Promise<UsersAnswer> {
-  return api('/users', { query: { number, from_us }, signal });
+export function users(number: string, from_us: number, signal: AbortSignal): Promise<UserList> {
+  return get('/users', { query: { number, from_us }, signal });
 }
 
 /**
@@ -45,7 +16,7 @@ export function users(number: string, from_us: number, signal: AbortSignal): Pro
 export async function user(aor: string, from_us: number, byNumber: boolean, signal: AbortSignal): Promise<User | null> {
   const answer = byNumber
     ? await users(aor.split('@')[0] ?? '', from_us, signal)
-    : await api<UsersAnswer>('/users', { query: { from_us, limit: MOST }, signal });
+    : await get('/users', { query: { from_us, limit: MOST }, signal });
   return answer.users.find((one) => one.aor === aor) ?? null;
 }
 
