@@ -30,7 +30,7 @@ export async function open(browser, base, options = {}) {
     addEventListener('securitypolicyviolation', (event) => window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(90_000);
   page.complaints = [];
   page.on('console', (message) => {
     const isAnswer = message.text().startsWith('Failed to load resource');

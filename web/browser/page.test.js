@@ -25,7 +25,7 @@ before(async () => {
     server.once('exit', () => reject(new Error('the mock ended')));
   });
   browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox'] });
-}, { timeout: 60_000 });
+}, { timeout: 600_000 });
 
 after(async () => {
   await browser?.close();
@@ -41,7 +41,7 @@ beforeEach(async () => {
 async function open(options) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, timezoneId: 'Europe/Madrid', locale: 'en-GB', ...options });
   page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(90_000);
   complaints = [];
   page.on('console', (message) => {
     const isAnswer = message.text().startsWith('Failed to load resource');
@@ -68,7 +68,7 @@ function query() {
 
 const rows = () => page.locator('tbody tr:not(.space)');
 
-describe('the page over the mock', { skip: lacking, timeout: 300_000 }, () => {
+describe('the page over the mock', { skip: lacking, timeout: 7_200_000 }, () => {
   it('lets in, asks for a code, and says what is wrong', async () => {
     await logIn('wrong');
     await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor();
@@ -130,7 +130,7 @@ describe('the page over the mock', { skip: lacking, timeout: 300_000 }, () => {
     await rows().first().waitFor();
     const table = page.getByRole('region', { name: 'Calls found' });
     const end = page.getByText('These are all.');
-    for (let n = 0; n < 100 && (await end.count()) === 0; n += 1) {
+    for (let n = 0; n < 1_000 && (await end.count()) === 0; n += 1) {
       await table.evaluate((box) => (box.scrollTop = box.scrollHeight));
       await page.waitForTimeout(100);
     }

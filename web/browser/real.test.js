@@ -17,7 +17,7 @@ import { wire } from './real/wire.js';
 
 const skip = lacking();
 
-describe('the page on a real console', { skip, timeout: 600_000, concurrency: false }, () => {
+describe('the page on a real console', { skip, timeout: 7_200_000, concurrency: false }, () => {
   const it = { console: null, browser: null };
 
   before(async () => {
@@ -27,7 +27,7 @@ describe('the page on a real console', { skip, timeout: 600_000, concurrency: fa
       throw new Error(`${process.env.RINGTAP} was built with another page than that in dist: build it again, or set PAGE=dist`);
     }
     it.browser = await launch();
-  }, { timeout: 180_000 });
+  }, { timeout: 900_000 });
 
   after(async () => {
     await it.browser?.close();

@@ -13,7 +13,7 @@ const MOST_CALLS = 16;
 
 export function captures(it) {
   const skip = existsSync(join(SHARED, 'captures/MANIFEST.tsv')) ? false : `reference captures are not in ${SHARED}; RINGTAP_SHARED names another folder`;
-  test('calls of real captures, one of each shape: every tab is whole', { skip, timeout: 300_000 }, async () => {
+  test('calls of real captures, one of each shape: every tab is whole', { skip, timeout: 900_000 }, async () => {
     const console = new Console(it.console.program);
     try {
       await console.start({ captures: FOLDERS.flatMap((folder) => files(join(SHARED, 'captures', folder))), people: ['administrator'] });

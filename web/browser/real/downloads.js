@@ -5,7 +5,7 @@ import { it as test } from 'node:test';
 import { open, quiet, settled, visit } from '../browser.js';
 
 export function downloads(it) {
-  test('every download: CSV, JSON lines, packets, sound, ladders', { timeout: 120_000 }, async () => {
+  test('every download: CSV, JSON lines, packets, sound, ladders', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('administrator'), acceptDownloads: true });
     const { total, call } = await searched(it.console);
     await visit(page, `${it.console.base}/calls?q=codec:g729+began:-3h`);

@@ -4,7 +4,7 @@ import { it as test } from 'node:test';
 import { open, PHONE, quiet, rows, settled, visit } from '../browser.js';
 
 export function keyboard(it) {
-  test('by keyboard alone: logs in, finds a call, reads its ladder, listens, and comes back', { timeout: 120_000 }, async () => {
+  test('by keyboard alone: logs in, finds a call, reads its ladder, listens, and comes back', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base);
     const { keyboard } = page;
     await page.goto(`${it.console.base}/calls`);
@@ -13,7 +13,7 @@ export function keyboard(it) {
     await keyboard.press('Tab');
     await keyboard.type(it.console.password);
     await keyboard.press('Enter');
-    await page.locator('tbody tr').first().waitFor({ timeout: 60_000 });
+    await page.locator('tbody tr').first().waitFor({ timeout: 180_000 });
     await keyboard.press('/');
     await keyboard.type('codec:g729 note:loss');
     await keyboard.press('Enter');
@@ -64,7 +64,7 @@ export function keyboard(it) {
     await page.context().close();
   });
 
-  test('Tab reaches every control of a page, and where it stands can be seen', { timeout: 120_000 }, async () => {
+  test('Tab reaches every control of a page, and where it stands can be seen', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('administrator') });
     for (const path of ['/', '/calls?q=state:failed', '/problems', '/alarms', '/quality', '/users', '/admin', '/account']) {
       await visit(page, it.console.base + path);

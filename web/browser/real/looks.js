@@ -10,7 +10,7 @@ const FOLDER = process.env.PICTURES_OF ?? '../target/page';
 
 export function looks(it) {
   for (const [width, viewport] of [['wide', WIDE], ['phone', PHONE]]) {
-    test(`every page is accessible and in sight, ${width}, light and dark`, { timeout: 300_000 }, async () => {
+    test(`every page is accessible and in sight, ${width}, light and dark`, { timeout: 900_000 }, async () => {
       mkdirSync(FOLDER, { recursive: true });
       const page = await open(it.browser, it.console.base, { viewport, cookies: it.console.cookies('administrator') });
       const found = new Map();
@@ -33,7 +33,7 @@ export function looks(it) {
     });
   }
 
-  test('the page is the same in Spanish, and nothing is left untranslated or cut', { timeout: 120_000 }, async () => {
+  test('the page is the same in Spanish, and nothing is left untranslated or cut', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base, { locale: 'es-ES', viewport: PHONE, cookies: it.console.cookies('administrator') });
     await visit(page, it.console.base);
     for (const one of await pagesOf(it.console)) {

@@ -4,7 +4,7 @@ import { it as test } from 'node:test';
 import { open, quiet, settled, visit } from '../browser.js';
 
 export function people(it) {
-  test('an administrator adds somebody, who chooses a password, and is disabled again', { timeout: 180_000 }, async () => {
+  test('an administrator adds somebody, who chooses a password, and is disabled again', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('administrator') });
     await visit(page, `${it.console.base}/admin`);
     const add = page.locator('form').filter({ has: page.getByRole('button', { name: 'Add a person' }) });
@@ -19,16 +19,17 @@ export function people(it) {
     const nina = await open(it.browser, it.console.base);
     await nina.goto(`${it.console.base}/users`);
     await logIn(nina, 'nina', given);
-    await nina.getByRole('heading', { name: 'Choose a password' }).waitFor({ timeout: 60_000 });
+    await nina.getByRole('heading', { name: 'Choose a password' }).waitFor({ timeout: 180_000 });
     await nina.getByLabel('Present password').fill(given);
     await nina.getByLabel('New password', { exact: true }).fill('a password of her own');
     await nina.getByLabel('New password again').fill('a password of her own');
     await nina.getByRole('button', { name: 'Change' }).click();
-    await nina.getByRole('heading', { name: 'Users' }).waitFor({ timeout: 60_000 });
+    await nina.getByRole('heading', { name: 'Users' }).waitFor({ timeout: 180_000 });
 
     const row = page.getByRole('row').filter({ hasText: 'nina' });
+    const changed = page.waitForResponse((response) => response.request().method() === 'PATCH');
     await row.getByRole('combobox').selectOption('viewer');
-    await nina.waitForTimeout(300);
+    await changed;
     await nina.reload();
     await settled(nina);
     assert.deepEqual((await session(nina)).role, 'viewer', 'from one request to the next');

@@ -10,7 +10,7 @@ const FOLDER = '../docs/pictures';
 const LARGEST = 150_000;
 
 export function pictures(it) {
-  test('pictures of the manual', { skip: process.env.PICTURES ? false : 'made with PICTURES=1', timeout: 300_000 }, async () => {
+  test('pictures of the manual', { skip: process.env.PICTURES ? false : 'made with PICTURES=1', timeout: 900_000 }, async () => {
     const console = new Console(it.console.program);
     try {
       await console.start({ captures: ['usual', 'bad', 'weekAgo', 'live'], people: ['administrator', 'engineer'] });

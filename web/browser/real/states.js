@@ -16,11 +16,14 @@ export function states(it) {
     return [...PAGES, [`/calls/${id}`, `/calls/${id}`], [`/calls/${id}`, `/calls/${id}/ladder`], [`/calls/${id}?tab=listen`, `/calls/${id}/peaks*`]];
   };
 
-  test('loading: a shape, then words and a way to stop, on every page', { timeout: 120_000 }, async () => {
+  test('loading: a shape, then words and a way to stop, on every page', { timeout: 900_000 }, async () => {
     const slow = async ([path, request]) => {
       const page = await window();
+      // Answered once everything that waiting looks like was seen, however long that takes.
+      let answer;
+      const seen = new Promise((done) => (answer = done));
       await page.route(`**/api/v1${request}`, async (route) => {
-        await new Promise((done) => setTimeout(done, 6000));
+        await seen;
         await route.fallback().catch(() => {});
       });
       await page.goto(it.console.base + path);
@@ -28,6 +31,7 @@ export function states(it) {
       await page.getByText('Waiting for the server').first().waitFor();
       await page.getByRole('button', { name: 'Stop' }).first().click();
       await page.getByText('Stopped.').first().waitFor();
+      answer();
       await page.unroute(`**/api/v1${request}`);
       await page.getByRole('button', { name: 'Try again' }).first().click();
       await settled(page);
@@ -39,7 +43,7 @@ export function states(it) {
     for (let at = 0; at < all.length; at += 4) await Promise.all(all.slice(at, at + 4).map(slow));
   });
 
-  test('failed and unreachable: what went wrong, and another try that works, on every page', { timeout: 120_000 }, async () => {
+  test('failed and unreachable: what went wrong, and another try that works, on every page', { timeout: 900_000 }, async () => {
     for (const [path, request] of await pages()) {
       const page = await window();
       await page.route(`**/api/v1${request}`, (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(BROKEN) }));
@@ -98,7 +102,7 @@ export function states(it) {
     await page.context().close();
   });
 
-  test('a session that ended: the login, and then the same page', { timeout: 120_000 }, async () => {
+  test('a session that ended: the login, and then the same page', { timeout: 900_000 }, async () => {
     const page = await window('viewer');
     await visit(page, `${it.console.base}/users`);
     await page.context().clearCookies();
@@ -109,16 +113,16 @@ export function states(it) {
     await page.getByLabel('Name').fill('viewer');
     await page.getByLabel('Password').fill('wrong, wrong and wrong');
     await page.getByRole('button', { name: 'Log in' }).click();
-    await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor({ timeout: 180_000 });
     await page.getByLabel('Password').fill(it.console.password);
     await page.getByRole('button', { name: 'Log in' }).click();
-    await page.getByRole('heading', { name: 'Quality' }).waitFor({ timeout: 60_000 });
+    await page.getByRole('heading', { name: 'Quality' }).waitFor({ timeout: 180_000 });
     assert.match(page.url(), /\/quality\?by=codec$/);
     quiet(page);
     await page.context().close();
   });
 
-  test('nothing yet: an empty database and no daemon are said on every page', { timeout: 120_000 }, async () => {
+  test('nothing yet: an empty database and no daemon are said on every page', { timeout: 900_000 }, async () => {
     const empty = new Console(it.console.program);
     try {
       await empty.start({ captures: [], people: ['administrator'] });

@@ -6,7 +6,7 @@ import { faults, open, quiet, rows, settled, turn, visit } from '../browser.js';
 import { TEXTS } from '../hostile.js';
 
 export function wire(it) {
-  test('hostile text of the wire is text on every page, and nothing of it runs', { timeout: 240_000 }, async () => {
+  test('hostile text of the wire is text on every page, and nothing of it runs', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('administrator') });
     const calls = (await it.console.json('engineer', '/calls?limit=100&q=ip:192.0.2.66')).calls;
     const users = (await it.console.json('engineer', '/users')).users.filter((user) => /^reg-/.test(user.aor));
