@@ -12,10 +12,11 @@ PREFIX ?= /usr/local
 SYSCONFDIR ?= /etc
 MOTO := $(TARGET)/moto
 SCHEMATHESIS := $(TARGET)/schemathesis
+PYTHON_CLIENT := $(TARGET)/python-client
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo page page-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -26,6 +27,7 @@ help:
 	@echo "make test-packages  installs, runs, upgrades and purges them in bare Debian roots; SUITES='bookworm trixie'"
 	@echo "make lint    formatting and lints"
 	@echo "make page    the page of the console, from web/, as it becomes part of the program; make page-test tests it, in Chromium too"
+	@echo "make client-test  the Python client, clients/python, on a real console"
 	@echo "make api-test  asks a console what its API describes, for ten minutes; SECONDS=n for longer"
 	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
@@ -80,7 +82,7 @@ release: packages-build page
 	$(CARGO) build --release --locked -p ringtap
 
 # Ends with the tests that were skipped, whatever became of the others.
-test: packages-test page-test lint deny sbom
+test: packages-test page-test client-test lint deny sbom
 	@rm -f $(SKIPPED)
 	RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory released instructions; \
 	status=$$?; tools/skipped $(SKIPPED); exit $$status
@@ -91,6 +93,10 @@ page:
 
 page-test:
 	@tools/page test
+
+# The Python client, on a console that it starts.
+client-test: packages-test
+	@clients/python/test
 
 # Ten minutes, with other requests each time.
 api-test: packages-test
@@ -162,6 +168,7 @@ packages-test: packages-build
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 	@$(MAKE) --no-print-directory $(MOTO)/requirements.txt || echo "moto, the S3 server for tests, cannot be installed: the tests that need it are skipped"
 	@$(MAKE) --no-print-directory $(SCHEMATHESIS)/requirements.txt || echo "schemathesis, which tests the API, cannot be installed: its test is skipped"
+	@$(MAKE) --no-print-directory $(PYTHON_CLIENT)/requirements-test.txt || echo "pandas and mypy cannot be installed: the tests of the Python client that need them are skipped"
 
 # A server that speaks S3, in an environment of its own.
 $(MOTO)/requirements.txt: crates/bucket/tests/moto/requirements.txt
@@ -177,6 +184,14 @@ $(SCHEMATHESIS)/requirements.txt: crates/ringtap/tests/api/requirements.txt
 	@rm -rf $(SCHEMATHESIS)
 	@python3 -m venv $(SCHEMATHESIS)
 	@$(SCHEMATHESIS)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@cp $< $@
+
+# What tests the Python client, in an environment of its own.
+$(PYTHON_CLIENT)/requirements-test.txt: clients/python/requirements-test.txt
+	@echo "installing: pandas and mypy into $(PYTHON_CLIENT)"
+	@rm -rf $(PYTHON_CLIENT)
+	@python3 -m venv $(PYTHON_CLIENT)
+	@$(PYTHON_CLIENT)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@cp $< $@
 
 packages-bench: packages-test
