@@ -13,6 +13,7 @@ SYSCONFDIR ?= /etc
 MOTO := $(TARGET)/moto
 SCHEMATHESIS := $(TARGET)/schemathesis
 PYTHON_CLIENT := $(TARGET)/python-client
+DUCKDB := $(TARGET)/duckdb
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
@@ -118,7 +119,7 @@ bless:
 
 bench: packages-bench release
 	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool -p ringtap-store --example live --example speed --example measure --example fill
-	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples $(BENCH)
+	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples --duckdb $(DUCKDB)/bin/python $(BENCH)
 
 # Whether the records are right as the program is built to be installed, too.
 released: packages-test
@@ -198,6 +199,15 @@ packages-bench: packages-test
 	@missing=""; \
 	for program in fio strace; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
+	@$(MAKE) --no-print-directory $(DUCKDB)/requirements.txt || echo "DuckDB cannot be installed: the console is not compared with it"
+
+# What searches of the console are compared with.
+$(DUCKDB)/requirements.txt: bench/requirements.txt
+	@echo "installing: DuckDB into $(DUCKDB)"
+	@rm -rf $(DUCKDB)
+	@python3 -m venv $(DUCKDB)
+	@$(DUCKDB)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	@cp $< $@
 
 packages-deb: packages-build
 	@missing=""; \

@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 # Packets of 214 bytes per second that the reference loop reads on the machine that the targets are for.
 LOOP = 72e6
-PARTS = ["media", "calls", "analyze", "sound", "spool", "store", "live", "day", "peers"]
+PARTS = ["media", "calls", "analyze", "sound", "spool", "store", "console", "live", "day", "peers"]
 
 
 class Bench:
@@ -192,10 +192,10 @@ def two_cores(bench, table, folder):
     table.add("the same, beside two processes together", ">= 0.9 of their rate", f"{share:.2f}", share >= 0.9)
 
 
-def script(name, *arguments):
+def script(name, *arguments, python=sys.executable):
     """The last JSON line of a script in this folder; None if it cannot run here."""
     print(f"... {name}", file=sys.stderr)
-    done = subprocess.run([sys.executable, str(HERE / name), *arguments], stdout=subprocess.PIPE, check=False, text=True)
+    done = subprocess.run([python, str(HERE / name), *arguments], stdout=subprocess.PIPE, check=False, text=True)
     if done.returncode == 77:
         return None
     if done.returncode != 0:
@@ -327,6 +327,77 @@ def store(bench, table, folder):
     )
 
 
+def console(bench, table, folder):
+    """Searches of the console, over `--console` calls. What DuckDB and SQLite need for the same, as a table of its own."""
+    python = bench.options.duckdb if pathlib.Path(bench.options.duckdb).exists() else sys.executable
+    found = script(
+        "console.py", "--ringtap", bench.options.ringtap, "--programs", bench.options.programs, "--folder", str(folder),
+        "--calls", str(bench.options.console), python=python,
+    )
+    if found is None:
+        print("    the console left out: there is no room for its database", file=sys.stderr)
+        return ""
+    bench.outcomes["console"] = found
+    over = f"over {found['calls']:,} calls in {found['days']} day" + ("s" if found["days"] > 1 else "")
+    sized = "" if found["calls"] >= 10_000_000 else "the target is for 10 million in 10 days (`--console 10000000`)"
+    digits, worst, people = found["digits"], found["worst"], found["people"]
+    warm, cold = digits["warm_ms"]["median"], digits["cold_ms"]["median"]
+    table.add(
+        f"search by the last 6 digits {over}, warm / cold", "<= 30 ms / 300 ms", f"{warm:.1f} ms / {cold:.0f} ms",
+        warm <= 30 and cold <= 300, f"95 of 100 warm ones within {digits['warm_ms']['p95']:.1f} ms; {sized}".rstrip("; "),
+    )
+    table.add(
+        f"worst search {over}, five fields and no index, complete, warm / cold", "<= 1.5 s / 6 s",
+        f"{worst['warm_ms'] / 1e3:.2f} s / {worst['cold_ms'] / 1e3:.2f} s", worst["warm_ms"] <= 1_500 and worst["cold_ms"] <= 6_000, sized,
+    )
+    table.add("the same, its first row", "<= 200 ms", f"{worst['warm_first_ms']:.0f} ms", worst["warm_first_ms"] <= 200, f"of {worst['calls']}")
+    table.add("the same, cancelled", "<= 50 ms", f"{worst['cancelled_ms']:.0f} ms", worst["cancelled_ms"] <= 50, "until no thread of two of them runs")
+    share = people["writer_beside"] / people["writer_alone"]
+    table.add(
+        "a writer beside 50 people with 10 s think time", ">= 0.8 of its rate alone",
+        f"{share:.2f}: {short(people['writer_beside'])} of {short(people['writer_alone'])} calls/s", share >= 0.8,
+        "into a database of its own, on the same disk and processors",
+    )
+    times = people["beside"]["p95"] / people["alone"]["p95"]
+    table.add(
+        "their searches beside the writer, 95th percentile", "<= 2 x without it",
+        f"{times:.2f} x: {people['beside']['p95']:.0f} of {people['alone']['p95']:.0f} ms", times <= 2,
+    )
+    at_once = found["at_once"]
+    table.add("200 searches at once", "no error", f"{at_once['errors']} errors", at_once["errors"] == 0, f"the slowest after {at_once['most'] / 1e3:.2f} s")
+    if found["page"]:
+        of_page(table, found["page"])
+    lines = [
+        "## Searches elsewhere", "", f"Medians over {found['calls']:,} calls in memory, of the columns that are asked: 100 calls, the newest first.", "",
+        "| | last 6 digits | five fields, no index | bytes a call |", "|---|---|---|---|",
+        f"| ringtap, all fields, by HTTP | {found['others']['ringtap']['digits_ms']:.1f} ms | {worst['warm_ms']:.0f} ms, all of them | {found['bytes'] / found['calls']:.0f} |",
+    ]
+    for name, what in [("duckdb", "DuckDB"), ("sqlite", "SQLite, indexes of the numbers from behind")]:
+        if name in found["others"]:
+            own = found["others"][name]
+            lines.append(f"| {what} | {own['digits_ms']:.2f} ms | {own['worst_ms']:.0f} ms | {own['bytes'] / found['calls']:.0f} |")
+    return "\n".join(lines)
+
+
+def of_page(table, page):
+    """The page in Chromium."""
+    load, call, ladder = page["load"], page["call"], page["ladder"]
+    table.add(
+        "first load of the page: bytes sent, until it can be used", "<= 150 kB, <= 1 s",
+        f"{load['bytes'] / 1024:.0f} kB, {load['usable_ms'] / 1e3:.2f} s", load["bytes"] <= 150 * 1024 and load["usable_ms"] <= 1_000,
+    )
+    ms = call["ladder_ms"] + call["media_ms"]
+    table.add(
+        f"a call of {call['legs']} legs and {call['streams']} streams: ladder and charts drawn", "<= 300 ms", f"{ms:.0f} ms", ms <= 300,
+        f"{call['ladder_ms']:.0f} ms from the click on the call to its ladder, {call['media_ms']:.0f} ms from that on its tab to the charts",
+    )
+    table.add(
+        f"a ladder of {ladder['messages']:,} messages, scrolled", ">= 60 frames/s", f"{ladder['frames_per_s']:.0f} frames/s",
+        # A display of 60 Hz, measured by a clock of its own.
+        ladder["frames_per_s"] >= 59.5, f"95 of 100 frames within {ladder['p95_ms']:.1f} ms, without a graphics processor",
+    )
+
+
 def keep(bench, table, comparison, began):
     """Prints the page, and stores it with the figures."""
     commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=False)
@@ -362,6 +433,8 @@ def main():
     parser.add_argument("--core", type=int, default=os.cpu_count() - 1)
     parser.add_argument("--live", type=int, default=60, help="seconds of the last run of each live row")
     parser.add_argument("--store", type=int, default=500_000, help="calls that the database is filled with")
+    parser.add_argument("--console", type=int, default=1_000_000, help="calls that the console is searched for")
+    parser.add_argument("--duckdb", default="target/duckdb/bin/python", help="a Python that has DuckDB; it is left out where there is none")
     parser.add_argument("--only", default="", help="parts, with commas between: " + ",".join(PARTS))
     options = parser.parse_args()
     parts = options.only.split(",") if options.only else PARTS
@@ -380,17 +453,18 @@ def main():
         spool(bench, table)
     if "store" in parts:
         store(bench, table, folder)
+    elsewhere = console(bench, table, folder) if "console" in parts else ""
     if "live" in parts:
         live(bench, table)
     if "day" in parts:
         day(bench, table)
-    comparison = ""
+    comparison = elsewhere
     if "peers" in parts:
         print("... peers.py", file=sys.stderr)
         done = subprocess.run(
             [sys.executable, str(HERE / "peers.py"), "--ringtap", options.ringtap], stdout=subprocess.PIPE, text=True, check=True
         )
-        comparison = "## Beside other programs\n\n" + done.stdout
+        comparison = f"{elsewhere}\n\n## Beside other programs\n\n{done.stdout}"
     if bench.machine is None:
         bench.machine = {"processor": "?", "processors": os.cpu_count(), "caches": [], "memory": 0, "kernel": os.uname().release}
     keep(bench, table, comparison, began)

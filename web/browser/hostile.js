@@ -1,5 +1,6 @@
 // A capture whose calls, registrations and media carry markup, addresses that run, and marks that turn text around,
 // wherever a text of the wire can stand.
+import { frame, message, pcap, rtp } from './capture.js';
 
 /** What runs if it is ever taken for markup, or misleads if it is shown as it is. */
 export const TEXTS = {
@@ -88,12 +89,6 @@ function sdp(side, text) {
   ].join('\r\n');
 }
 
-function message(line, headers, body) {
-  const type = body === '' ? [] : ['Content-Type: application/sdp'];
-  const bytes = Buffer.from(body);
-  return Buffer.concat([Buffer.from([line, ...headers, ...type, `Content-Length: ${bytes.length}`, '', ''].join('\r\n')), bytes]);
-}
-
 /** As it stands within quotes (RFC 3261, 25.1). */
 function escaped(text) {
   return text.replace(/["\\]/g, '\\$&');
@@ -107,45 +102,4 @@ function uriPart(text) {
 /** As a Call-ID holds it, which may have angle brackets and quotes (RFC 3261, 25.1: word). */
 function idPart(text) {
   return text.replace(/\s/g, '/').replace(/[@;,]/g, '');
-}
-
-function rtp(n, ssrc) {
-  const packet = Buffer.alloc(12 + 40, 0x55);
-  packet.writeUInt8(0x80, 0);
-  packet.writeUInt8(96, 1);
-  packet.writeUInt16BE(n, 2);
-  packet.writeUInt32BE(n * 160, 4);
-  packet.writeUInt32BE(ssrc, 8);
-  return packet;
-}
-
-function frame(from, to, payload, [source, target] = [from.port, to.port]) {
-  const head = Buffer.alloc(14 + 20 + 8);
-  head.writeUInt16BE(0x0800, 12);
-  head.writeUInt8(0x45, 14);
-  head.writeUInt16BE(28 + payload.length, 16);
-  head.writeUInt8(64, 22);
-  head.writeUInt8(17, 23);
-  Buffer.from([...from.ip, ...to.ip]).copy(head, 26);
-  head.writeUInt16BE(source, 34);
-  head.writeUInt16BE(target, 36);
-  head.writeUInt16BE(8 + payload.length, 38);
-  return Buffer.concat([head, payload]);
-}
-
-function pcap(frames) {
-  const head = Buffer.alloc(24);
-  head.writeUInt32LE(0xa1b2c3d4, 0);
-  head.writeUInt16LE(2, 4);
-  head.writeUInt16LE(4, 6);
-  head.writeUInt32LE(65_535, 16);
-  head.writeUInt32LE(1, 20);
-  return Buffer.concat([head, ...frames.flatMap(([at, bytes]) => {
-    const one = Buffer.alloc(16);
-    one.writeUInt32LE(Math.floor(at), 0);
-    one.writeUInt32LE(Math.floor((at % 1) * 1e6), 4);
-    one.writeUInt32LE(bytes.length, 8);
-    one.writeUInt32LE(bytes.length, 12);
-    return [one, bytes];
-  })]);
 }
