@@ -32,7 +32,7 @@ help:
 	@echo "make api-test  asks a console what its API describes, for ten minutes; SECONDS=n for longer"
 	@echo "make figures sizes of functions and files, import cycles, names; kept in docs/figures.md"
 	@echo "make bless   write the expected records of cases/ anew, to be read before they are committed"
-	@echo "make bench   everything that has a target, measured; some 50 minutes. BENCH='--rounds 3 --only media,calls' for less"
+	@echo "make bench   everything that has a target, measured; about an hour. BENCH='--rounds 3 --only media,calls' for less"
 	@echo "make instructions        instructions that a packet, a message and a call cost, against bench/instructions.json"
 	@echo "make bless-instructions  write them anew"
 	@echo "make faults  faults of a spool's files, through library and program, and power cuts; FAULTS=n, default a million"
