@@ -167,6 +167,11 @@ above = 5
     }
   }
 
+  /** One more person, with the first password. */
+  addPerson(name, role) {
+    this.run('console', 'people', 'add', name, '--role', role, '--password-file', this.at('password'), '--people', this.at('people'));
+  }
+
   /** The first login of somebody, with a password of one's own. Returns the cookie. */
   async logIn(name) {
     const response = await fetch(`${this.base}/api/v1/session`, {

@@ -80,8 +80,14 @@ const HANDLERS = {
   'GET /people': ({ send }) => send({ people }),
   'POST /people': ({ body, send }) => {
     if (body.password.length < 10) return send(problem(409, 'It cannot be done', 'the password is too short', 'take at least 10 characters'), 409);
-    people.push({ name: body.name, role: body.role, scope: scopeOf(body), disabled: false, must_change: true, totp: false, created_us: Date.now() * 1000, last_login_us: null });
+    people.push({ name: body.name, role: body.role, scope: scopeOf(body), disabled: false, must_change: true, totp: false, recovery_codes: 0, created_us: Date.now() * 1000, last_login_us: null });
     send(people.at(-1), 201);
+  },
+  'GET /account': ({ send }) => send(people[0]),
+  'GET /account/sessions': ({ send }) => send({ sessions: ownSessions }),
+  'DELETE /account/sessions': ({ send }) => {
+    ownSessions.splice(1);
+    send(undefined, 204);
   },
   'GET /tokens': ({ send }) => send({ tokens }),
   'POST /tokens': ({ body, send }) => {
@@ -111,6 +117,11 @@ function dynamic(route) {
     if (body.trunks) found.scope = scopeOf(body);
     if (body.password) found.must_change = true;
     send(found);
+  };
+  const ended = /^DELETE \/account\/sessions\/(\d+)$/.exec(route);
+  if (ended) return ({ send }) => {
+    ownSessions.splice(ownSessions.findIndex((one) => one.number === Number(ended[1])), 1);
+    send(undefined, 204);
   };
   const token = /^DELETE \/tokens\/(.+)$/.exec(route);
   if (token) return ({ send }) => {
@@ -329,8 +340,12 @@ function why({ q }) {
 }
 
 const people = [
-  { name: 'ana', role: 'administrator', scope: [], disabled: false, must_change: false, totp: true, created_us: 1.76e15, last_login_us: Date.now() * 1000 },
-  { name: 'luis', role: 'engineer', scope: [{ trunks: ['carrier-a'], numbers: ['+4420*'] }], disabled: false, must_change: true, totp: false, created_us: 1.76e15, last_login_us: null },
+  { name: 'ana', role: 'administrator', scope: [], disabled: false, must_change: false, totp: true, recovery_codes: 8, created_us: 1.76e15, last_login_us: Date.now() * 1000 },
+  { name: 'luis', role: 'engineer', scope: [{ trunks: ['carrier-a'], numbers: ['+4420*'] }], disabled: false, must_change: true, totp: false, recovery_codes: 0, created_us: 1.76e15, last_login_us: null },
+];
+const ownSessions = [
+  { number: 41, current: true, address: '192.0.2.7', agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', began_us: Date.now() * 1000 - 6e8, used_us: Date.now() * 1000, expires_us: Date.now() * 1000 + 4e10 },
+  { number: 38, current: false, address: '203.0.113.66', agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1', began_us: Date.now() * 1000 - 9e9, used_us: Date.now() * 1000 - 1e9, expires_us: Date.now() * 1000 + 3e10 },
 ];
 const tokens = [{ person: 'ana', name: 'grafana', rights: ['search'], scope: [], created_us: 1.76e15, expires_us: Date.now() * 1000 + 8.64e12, used_us: Date.now() * 1000 - 6e7 }];
 

@@ -42,6 +42,14 @@ class Api:
         """
         return self._transport.json(models.Person, "POST", "/api/v1/people", body=body)
 
+    def begin_totp(self, body: models.OwnPassword) -> models.TotpSecret:
+        """Begins to set up an authenticator app.
+
+        The app gets the secret of this answer; it holds once `confirm_totp` has seen a code of it.
+        Until then the login is as before.
+        """
+        return self._transport.json(models.TotpSecret, "POST", "/api/v1/account/totp", body=body)
+
     def change_person(self, name: str, body: models.PersonChanges) -> models.Person:
         """Changes somebody.
 
@@ -62,6 +70,14 @@ class Api:
         deleted. Needs the right `hold`.
         """
         self._transport.done("PATCH", "/api/v1/calls/{id}/recording", segments={"id": id}, body=body)
+
+    def confirm_totp(self, body: models.TotpCode) -> models.RecoveryCodes:
+        """Sets the authenticator app up.
+
+        From now on each login asks for a code. Answers with recovery codes for the day on which the
+        phone is lost.
+        """
+        return self._transport.json(models.RecoveryCodes, "POST", "/api/v1/account/totp/confirm", body=body)
 
     def download_packets(self, id: str) -> Stream:
         """The packets of a call as pcapng.
@@ -85,6 +101,14 @@ class Api:
         Needs the rights `signalling` and `numbers`.
         """
         return self._transport.stream("GET", "/api/v1/calls/{id}/ladder.svg", segments={"id": id})
+
+    def end_other_sessions(self) -> None:
+        """Ends all of one's own sessions but for the one that asks."""
+        self._transport.done("DELETE", "/api/v1/account/sessions")
+
+    def end_session(self, number: int) -> None:
+        """Ends one of one's own sessions."""
+        self._transport.done("DELETE", "/api/v1/account/sessions/{number}", segments={"number": number})
 
     def end_token(self, name: str) -> None:
         """Ends one of one's own tokens."""
@@ -276,6 +300,10 @@ class Api:
         """
         return self._transport.json(models.PersonList, "GET", "/api/v1/people")
 
+    def list_sessions(self) -> models.OwnSessions:
+        """One's own sessions."""
+        return self._transport.json(models.OwnSessions, "GET", "/api/v1/account/sessions")
+
     def list_tokens(self) -> models.TokenList:
         """One's own tokens."""
         return self._transport.json(models.TokenList, "GET", "/api/v1/tokens")
@@ -345,6 +373,32 @@ class Api:
         Needs the right `hold`.
         """
         self._transport.done("DELETE", "/api/v1/calls/{id}/holds/{case}", segments={"id": id, "case": case})
+
+    def remove_totp(self, body: models.OwnPassword) -> None:
+        """Removes one's own authenticator app.
+
+        The login asks for no code any more. Whoever has lost the phone gives a recovery code, or asks
+        an administrator.
+        """
+        self._transport.done("POST", "/api/v1/account/totp/remove", body=body)
+
+    def remove_totp_of(self, name: str) -> None:
+        """Removes the authenticator app of somebody who has lost the phone.
+
+        One's own is removed with the password, by `remove_totp`. Needs the right `administer`.
+        """
+        self._transport.done("DELETE", "/api/v1/people/{name}/totp", segments={"name": name})
+
+    def renew_recovery_codes(self, body: models.OwnPassword) -> models.RecoveryCodes:
+        """Makes other recovery codes.
+
+        Those that there were let nobody in any more.
+        """
+        return self._transport.json(models.RecoveryCodes, "POST", "/api/v1/account/recovery-codes", body=body)
+
+    def show_account(self) -> models.Person:
+        """One's own account."""
+        return self._transport.json(models.Person, "GET", "/api/v1/account")
 
     def show_call(self, id: str) -> models.CallDetails:
         """A call with its legs and streams."""

@@ -706,7 +706,7 @@ class Login(Model):
     name: str
     password: str
     code: str | None = None
-    """Six digits."""
+    """Six digits, or a recovery code."""
     new_password: str | None = None
     """Another password to be used from now on."""
 
@@ -855,6 +855,40 @@ class Note(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class OwnPassword(Model):
+    """Password and, where the person has a second factor, its code: a session alone, left open or
+    stolen, does not change how its owner logs in.
+    """
+    password: str
+    code: str | None = None
+    """Six digits, or a recovery code."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OwnSession(Model):
+    """A session that lasts."""
+    number: int
+    """Names it."""
+    current: bool
+    """It is the one that asks."""
+    address: str
+    """From which address it began."""
+    agent: str
+    """With which browser, as it says itself."""
+    began_us: int
+    used_us: int
+    """When it was last used, to the minute."""
+    expires_us: int
+    """When it ends in any case."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OwnSessions(Model):
+    """Sessions that last."""
+    sessions: list[OwnSession]
+
+
+@dataclass(slots=True, kw_only=True)
 class Person(Model):
     """Somebody who may log in."""
     name: str
@@ -868,6 +902,8 @@ class Person(Model):
     """Has to choose a password before anything else."""
     totp: bool
     """Has a second factor."""
+    recovery_codes: int
+    """Recovery codes that were not used yet."""
     created_us: int
     last_login_us: int | None = None
 
@@ -987,6 +1023,13 @@ class RecordingChange(Model):
     keep: Kept | None = None
     paused: bool | None = None
     """Whether its media are left out from now on."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RecoveryCodes(Model):
+    """Recovery codes, which are shown this once."""
+    recovery_codes: list[str]
+    """Each lets in once in place of a code of the app."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1339,6 +1382,24 @@ class Token(Model):
 class TokenList(Model):
     """Tokens of programs."""
     tokens: list[Token]
+
+
+@dataclass(slots=True, kw_only=True)
+class TotpCode(Model):
+    """A code of the app."""
+    code: str
+    """The six digits that the app shows now."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TotpSecret(Model):
+    """The secret of an authenticator app, which is shown this once."""
+    secret: str
+    """In base32, to be typed."""
+    uri: str
+    """What an app reads from a QR code."""
+    qr_svg: str
+    """That QR code, an image in SVG."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -75,6 +75,12 @@ pub enum Error {
         "this code is wrong or was used before: wait for the next one, and look at the clock of the phone"
     )]
     Code,
+    /// There is nothing that recovery codes could replace.
+    #[error("`{name}` gives no codes at the login: set an authenticator app up first")]
+    NoSecondFactor {
+        /// The name.
+        name: String,
+    },
     /// An expiry that cannot be.
     #[error("a token has to expire later than now, and within {} days", most.0 / 86_400_000_000_000)]
     Expiry {

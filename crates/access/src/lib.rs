@@ -31,8 +31,8 @@ pub use audit::{
 pub use day::Day;
 pub use error::{Error, Refusal};
 pub use people::{
-    Attempt, Credential, Identity, LoggedIn, NewPerson, NewToken, PasswordCost, People, Person, Session,
-    Settings, Token, TotpSecret,
+    Attempt, Credential, Identity, LoggedIn, NewPerson, NewToken, PasswordCost, People, Person,
+    RecoveryCodes, Session, Settings, Token, TotpSecret,
 };
 pub use role::{Right, Rights, Role};
 pub use scope::{Limit, Scope};

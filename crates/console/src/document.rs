@@ -31,6 +31,7 @@ use crate::router;
         (name = "live", description = "What happens now."),
         (name = "figures", description = "KPIs, trunks, users, and what distinguishes calls."),
         (name = "alarms", description = "Alarms, and what people do about them."),
+        (name = "account", description = "How one logs in: one's own second factor and sessions."),
         (name = "people", description = "Who may use the console, tokens of programs, and the audit log."),
     )
 )]

@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, alarms, audit, call, calls, kpis, live, people, recording, session, trunks, users, why,
+    about, account, alarms, audit, call, calls, kpis, live, people, recording, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -48,6 +48,14 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(audit::list))
         .routes(routes!(people::list, people::add))
         .routes(routes!(people::change))
+        .routes(routes!(account::remove_totp_of))
+        .routes(routes!(account::show))
+        .routes(routes!(account::begin_totp))
+        .routes(routes!(account::confirm_totp))
+        .routes(routes!(account::remove_totp))
+        .routes(routes!(account::renew_recovery_codes))
+        .routes(routes!(account::sessions, account::end_other_sessions))
+        .routes(routes!(account::end_session))
         .routes(routes!(people::tokens, people::make_token))
         .routes(routes!(people::end_token));
     OpenApiRouter::default().nest("/api/v1", api)

@@ -202,6 +202,7 @@ impl From<ringtap_access::Error> for Problem {
             Error::Exists { .. }
             | Error::LastAdministrator { .. }
             | Error::Code
+            | Error::NoSecondFactor { .. }
             | Error::Expiry { .. }
             | Error::TooMany { .. } => Self::conflict(said),
             _ => anyhow::Error::from(error).into(),

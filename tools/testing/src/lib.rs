@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod samples;
+pub mod totp;
 
 use std::env;
 use std::fmt::Display;

@@ -1,7 +1,8 @@
 // People, tokens and alarms: what is changed on the page is so on the server.
 import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
 import { it as test } from 'node:test';
-import { open, quiet, settled, visit } from '../browser.js';
+import { axe, faults, open, quiet, settled, visit } from '../browser.js';
 
 export function people(it) {
   test('an administrator adds somebody, who chooses a password, and is disabled again', { timeout: 900_000 }, async () => {
@@ -58,6 +59,68 @@ export function people(it) {
     await page.context().close();
   });
 
+  test('somebody sets an authenticator app up, logs in with a code and a recovery code, and removes it', { timeout: 240_000 }, async () => {
+    it.console.addPerson('otto', 'viewer');
+    await it.console.logIn('otto');
+    const page = await open(it.browser, it.console.base);
+    await page.goto(`${it.console.base}/account`);
+    await logIn(page, 'otto', it.console.password);
+    await page.getByRole('button', { name: 'Set up an authenticator app' }).click();
+    const proof = page.getByRole('form', { name: 'Set up an authenticator app' });
+    await proof.getByLabel('Present password').fill('not the password of otto');
+    await proof.getByRole('button', { name: 'Set up an authenticator app' }).click();
+    await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
+    await proof.getByLabel('Present password').fill(it.console.password);
+    await proof.getByRole('button', { name: 'Set up an authenticator app' }).click();
+    const drawn = page.getByRole('img', { name: 'QR code' });
+    await drawn.waitFor();
+    assert.ok(await drawn.evaluate(async (image) => (await image.decode(), image.naturalWidth > 0)), 'the policy lets it be drawn');
+    const secret = await page.locator('code').filter({ hasText: /^[A-Z2-7]{32}$/ }).innerText();
+    await page.getByLabel('Code that the app shows now').fill('000000');
+    await page.getByRole('button', { name: 'Ask for codes' }).click();
+    await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
+    await page.getByLabel('Code that the app shows now').fill(codeOf(secret));
+    await page.getByRole('button', { name: 'Ask for codes' }).click();
+    const codes = (await page.locator('.secret code').innerText()).split('\n');
+    assert.equal(codes.length, 10);
+    await page.getByText('10 recovery codes are left').waitFor();
+    assert.deepEqual(await faults(page), []);
+    assert.deepEqual(await axe(page), []);
+
+    const other = await open(it.browser, it.console.base);
+    await other.goto(`${it.console.base}/account`);
+    await logIn(other, 'otto', it.console.password);
+    await other.getByLabel('Code of your authenticator').fill('000000');
+    await other.getByRole('button', { name: 'Log in' }).click();
+    await other.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
+    await other.getByRole('button', { name: 'Use a recovery code' }).click();
+    await other.getByLabel('Recovery code', { exact: true }).fill(codes[0]);
+    assert.deepEqual(await axe(other), []);
+    await other.getByRole('button', { name: 'Log in' }).click();
+    await other.getByText('9 recovery codes are left').waitFor();
+
+    // The other window, as it is seen from the first, is logged out by it.
+    await page.reload();
+    const sessions = page.getByRole('region').or(page.getByRole('table')).filter({ hasText: 'this one' }).first();
+    await sessions.waitFor();
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('button', { name: 'End all others' }).waitFor({ state: 'detached' });
+    assert.equal((await other.evaluate(async () => (await fetch('/api/v1/session')).status)), 401);
+
+    await page.getByRole('button', { name: 'Remove the authenticator app' }).click();
+    const removal = page.getByRole('form', { name: 'Remove the authenticator app' });
+    await removal.getByLabel('Present password').fill(it.console.password);
+    await removal.getByRole('button', { name: 'Remove the authenticator app' }).click();
+    await removal.getByRole('button', { name: 'Use a recovery code' }).click();
+    await removal.getByLabel('Recovery code', { exact: true }).fill(codes[1]);
+    await removal.getByRole('button', { name: 'Remove the authenticator app' }).click();
+    await page.getByRole('button', { name: 'Set up an authenticator app' }).waitFor();
+    quiet(page);
+    quiet(other);
+    await other.context().close();
+    await page.context().close();
+  });
+
   test('an alarm that stands is acknowledged and silenced, and leads to its calls', async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('administrator') });
     await visit(page, `${it.console.base}/alarms`);
@@ -87,6 +150,16 @@ async function logIn(page, name, password) {
   await page.getByLabel('Name').fill(name);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Log in' }).click();
+}
+
+/** The code of the step after this one, which is valid from now on for more than a minute (RFC 6238). */
+function codeOf(secret) {
+  const bits = [...secret].map((letter) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'.indexOf(letter).toString(2).padStart(5, '0')).join('');
+  const counter = Buffer.alloc(8);
+  counter.writeBigUInt64BE(BigInt(Math.floor(Date.now() / 30_000) + 1));
+  const hash = createHmac('sha1', Buffer.from(bits.match(/.{8}/g).map((byte) => parseInt(byte, 2)))).update(counter).digest();
+  const number = hash.readUInt32BE(hash[19] & 15) & 0x7fffffff;
+  return String(number % 1_000_000).padStart(6, '0');
 }
 
 function session(page) {

@@ -113,9 +113,13 @@ async function send<T>(method: string, path: string, given: Parts = {}): Promise
     if (signal?.aborted) throw error;
     throw new ApiError({ type: '/problems/unreachable', title: 'unreachable', status: 0 });
   }
-  // A password that is wrong says nothing of the session.
-  if (response.status === 401 && !(path === '/session' && method === 'POST')) unauthorised();
-  if (!response.ok) throw new ApiError(await problemOf(response));
+  if (!response.ok) {
+    const problem = await problemOf(response);
+    // A password that is wrong says nothing of the session.
+    const isLogin = (path === '/session' && method === 'POST') || problem.type === '/problems/password';
+    if (response.status === 401 && !isLogin) unauthorised();
+    throw new ApiError(problem);
+  }
   if (response.status === 204) return undefined as T;
   try {
     return (await response.json()) as T;

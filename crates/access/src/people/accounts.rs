@@ -1,14 +1,13 @@
 //! Adds, lists and changes people.
 
 use ringtap_model::Nanos;
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{Transaction, params};
 
 use crate::error::{Error, Refusal};
 use crate::people::database::Failure;
 use crate::people::password::check_strength;
 use crate::people::person::{COLUMNS, NewPerson, Person, micros, name, of_row, to_json};
 use crate::people::store::People;
-use crate::people::totp::{self, Secret, TotpSecret};
 use crate::role::Role;
 use crate::scope::Scope;
 
@@ -122,55 +121,8 @@ impl People {
         Ok(())
     }
 
-    /// Makes a new secret for an authenticator app. It holds once [`confirm_totp`](Self::confirm_totp) has
-    /// seen a code of it; until then, the old one does.
-    ///
-    /// # Errors
-    ///
-    /// Nobody has that name.
-    pub fn begin_totp(&self, name: &str) -> Result<TotpSecret, Error> {
-        let secret = totp::generate()?;
-        self.change_person(name, |transaction, name| {
-            Ok(transaction
-                .execute("UPDATE people SET totp_new = ?2 WHERE name = ?1", params![name, &secret[..]])?)
-        })?;
-        Ok(TotpSecret::new(&secret, &name.to_ascii_lowercase()))
-    }
-
-    /// Has the person give a code at each login from now on.
-    ///
-    /// # Errors
-    ///
-    /// Nobody has that name, or the code is not one of the new secret.
-    pub fn confirm_totp(&self, name: &str, code: &str, now: Nanos) -> Result<(), Error> {
-        self.change_person(name, |transaction, name| {
-            let sql = "SELECT totp_new FROM people WHERE name = ?1 AND totp_new IS NOT NULL";
-            let secret = transaction.query_row(sql, [name], |row| row.get::<_, [u8; 20]>(0)).optional()?;
-            let step = secret.and_then(|secret| totp::accepted(&Secret::new(secret), code, 0, now));
-            let Some(step) = step else { return Err(Error::Code.into()) };
-            Ok(transaction.execute(
-                "UPDATE people SET totp = totp_new, totp_new = NULL, totp_step = ?2 WHERE name = ?1",
-                params![name, step],
-            )?)
-        })
-    }
-
-    /// Lets the person log in without a code: for a lost phone.
-    ///
-    /// # Errors
-    ///
-    /// Nobody has that name.
-    pub fn remove_totp(&self, name: &str) -> Result<(), Error> {
-        self.change_person(name, |transaction, name| {
-            Ok(transaction.execute(
-                "UPDATE people SET totp = NULL, totp_new = NULL, totp_step = 0 WHERE name = ?1",
-                [name],
-            )?)
-        })
-    }
-
     /// Changes the row of a person; somebody must be left who can administer.
-    fn change_person(
+    pub(super) fn change_person(
         &self,
         name: &str,
         change: impl FnOnce(&Transaction<'_>, &str) -> Result<usize, Failure>,

@@ -113,7 +113,8 @@ fn create(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed);
     match (pragma("application_id")?, pragma("user_version")?) {
         (APPLICATION, VERSION) => return Ok(()),
-        (0, 0) => {}
+        // What version 1 does not have yet is added.
+        (0, 0) | (APPLICATION, 1) => {}
         (_, version) => {
             return Err(Error::Database {
                 path: path.to_owned(),
@@ -139,7 +140,7 @@ fn make(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// `RTPE`.
 const APPLICATION: i64 = 0x5254_5045;
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS people (
@@ -179,6 +180,11 @@ CREATE TABLE IF NOT EXISTS tokens (
     expires INTEGER NOT NULL,
     used INTEGER,
     UNIQUE (person, name)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS recovery_codes (
+    person TEXT NOT NULL REFERENCES people (name),
+    hash BLOB NOT NULL,
+    PRIMARY KEY (person, hash)
 ) STRICT, WITHOUT ROWID;
 ";
 

@@ -11,6 +11,7 @@ use crate::error::{Error, Refusal};
 use crate::people::lockout::{Begun, Subject, network};
 use crate::people::password::check_strength;
 use crate::people::person::{Identity, json, micros, role, to_json};
+use crate::people::recovery;
 use crate::people::store::People;
 use crate::people::totp::{self, Secret};
 use crate::role::Role;
@@ -22,7 +23,7 @@ pub struct Attempt<'a> {
     pub name: &'a str,
     /// The password.
     pub password: &'a str,
-    /// The code of the authenticator app, if it was asked for.
+    /// The code of the authenticator app, or a recovery code, if it was asked for.
     pub code: Option<&'a str>,
     /// From which address: that of the browser, not that of a proxy before the console.
     pub from: IpAddr,
@@ -52,6 +53,14 @@ struct Account {
     totp_step: u64,
 }
 
+/// An attempt in which everything is right.
+struct Checked {
+    account: Account,
+    begun: Begun,
+    /// A recovery code was used up.
+    is_recovered: bool,
+}
+
 impl People {
     /// Logs somebody in, under a new session id. Records it, or that it failed, before it returns. Takes as
     /// long for a name that nobody has. Blocks while the password is hashed.
@@ -60,9 +69,10 @@ impl People {
     ///
     /// Something is wrong, too many attempts failed before, or it cannot be recorded.
     pub fn log_in(&self, attempt: &Attempt<'_>, log: &AuditLog, now: Nanos) -> Result<LoggedIn, Refusal> {
-        let (account, begun) = self.checked(attempt, log, now)?;
+        let Checked { account, begun, is_recovered } = self.checked(attempt, log, now)?;
         let actor = actor(&account, attempt.from);
-        let entry = NewEntry { time: now, actor, action: Action::Login, what: What::default(), reason: None };
+        let what = if is_recovered { What::from("with a recovery code") } else { What::default() };
+        let entry = NewEntry { time: now, actor, action: Action::Login, what, reason: None };
         log.append(&entry)?;
         // At another cost than the present one. If nobody can hash now, the next login does it.
         let is_outdated = self.hasher.is_outdated(&account.password);
@@ -89,7 +99,7 @@ impl People {
         if new == attempt.password {
             return Err(Error::Password("it is the present one").into());
         }
-        let (account, begun) = self.checked(attempt, log, now)?;
+        let Checked { account, begun, .. } = self.checked(attempt, log, now)?;
         let (actor, what) = (actor(&account, attempt.from), What::from("own password"));
         log.append(&NewEntry { time: now, actor, action: Action::People, what, reason: None })?;
         let hash = self.hasher.hash(new).inspect_err(|_| self.lockout.take_back(&begun))?;
@@ -98,13 +108,20 @@ impl People {
         Ok(logged_in)
     }
 
+    /// Has somebody who is logged in give name, password and code again, before what only that person may
+    /// do. Records it if something is wrong. No session begins or ends. Blocks while the password is hashed.
+    ///
+    /// # Errors
+    ///
+    /// As [`log_in`](Self::log_in).
+    pub fn prove(&self, attempt: &Attempt<'_>, log: &AuditLog, now: Nanos) -> Result<(), Refusal> {
+        let Checked { begun, .. } = self.checked(attempt, log, now)?;
+        self.lockout.succeed(&begun);
+        Ok(())
+    }
+
     /// The account, if name, password and code are right.
-    fn checked(
-        &self,
-        attempt: &Attempt<'_>,
-        log: &AuditLog,
-        now: Nanos,
-    ) -> Result<(Account, Begun), Refusal> {
+    fn checked(&self, attempt: &Attempt<'_>, log: &AuditLog, now: Nanos) -> Result<Checked, Refusal> {
         let account = self.account(attempt.name)?;
         let home = network(attempt.from);
         let is_familiar = account.as_ref().is_some_and(|account| account.familiar.contains(&home));
@@ -127,6 +144,7 @@ impl People {
         if account.disabled {
             return Err(recorded(attempt, Some(&account), log, Refusal::Disabled, now));
         }
+        let mut is_recovered = false;
         match (&account.totp, attempt.code) {
             (None, _) => {}
             (Some(_), None) => {
@@ -135,12 +153,13 @@ impl People {
             }
             (Some(secret), Some(code)) => {
                 let step = totp::accepted(secret, code, account.totp_step, now);
-                if !step.is_some_and(|step| self.is_first_use(&account, step)) {
+                is_recovered = step.is_none() && self.is_recovery_code(&account, code);
+                if !is_recovered && !step.is_some_and(|step| self.is_first_use(&account, step)) {
                     return Err(recorded(attempt, Some(&account), log, Refusal::Wrong, now));
                 }
             }
         }
-        Ok((account, begun))
+        Ok(Checked { account, begun, is_recovered })
     }
 
     fn account(&self, name: &str) -> Result<Option<Account>, Error> {
@@ -166,6 +185,16 @@ impl People {
             Ok(transaction.execute(sql, params![account.name, step])?)
         });
         used.is_ok_and(|changed| changed == 1)
+    }
+
+    /// Whether it was a recovery code of the person, which it is no longer.
+    fn is_recovery_code(&self, account: &Account, code: &str) -> bool {
+        let Some(hash) = recovery::hash(code) else { return false };
+        let used = self.database.change("changed", |transaction| {
+            let sql = "DELETE FROM recovery_codes WHERE person = ?1 AND hash = ?2";
+            Ok(transaction.execute(sql, params![account.name, hash])?)
+        });
+        used.is_ok_and(|deleted| deleted == 1)
     }
 
     /// Begins a session, with another hash of the password if there is one. The password that was checked

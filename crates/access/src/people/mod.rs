@@ -11,6 +11,9 @@ mod lockout;
 mod login;
 mod password;
 mod person;
+mod qr;
+mod recovery;
+mod second_factor;
 mod secret_text;
 mod sessions;
 mod settings;
@@ -20,6 +23,7 @@ mod totp;
 
 pub use login::{Attempt, LoggedIn};
 pub use person::{Credential, Identity, NewPerson, Person};
+pub use recovery::RecoveryCodes;
 pub use sessions::Session;
 pub use settings::{PasswordCost, Settings};
 pub use store::People;

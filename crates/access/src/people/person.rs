@@ -28,6 +28,8 @@ pub struct Person {
     pub must_change: bool,
     /// Has a second factor.
     pub totp: bool,
+    /// Recovery codes that were not used yet.
+    pub recovery_codes: u32,
     /// When the person was added.
     #[serde(rename = "created_us")]
     pub created: Nanos,
@@ -106,8 +108,8 @@ pub(crate) fn name(text: &str) -> Result<String, Error> {
 }
 
 /// The columns of [`of_row`].
-pub(crate) const COLUMNS: &str =
-    "name, role, scope, disabled, must_change, totp IS NOT NULL, created, last_login";
+pub(crate) const COLUMNS: &str = "name, role, scope, disabled, must_change, totp IS NOT NULL, created, \
+     last_login, (SELECT count(*) FROM recovery_codes WHERE person = name)";
 
 /// A person, from a row of [`COLUMNS`].
 pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Person> {
@@ -120,6 +122,7 @@ pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Person> {
         totp: row.get(5)?,
         created: time(row, 6)?,
         last_login: row.get::<_, Option<i64>>(7)?.map(of_micros),
+        recovery_codes: row.get(8)?,
     })
 }
 

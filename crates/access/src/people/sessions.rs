@@ -90,6 +90,33 @@ impl People {
         })
     }
 
+    /// Ends a session of that person.
+    ///
+    /// # Errors
+    ///
+    /// The person has no session of that number.
+    pub fn end_session_of(&self, person: &str, number: u64) -> Result<(), Error> {
+        let missing = || Error::NotFound { what: "session", name: number.to_string() };
+        let Ok(stored) = i64::try_from(number) else { return Err(missing()) };
+        let ended = self.database.change("changed", |transaction| {
+            let sql = "DELETE FROM sessions WHERE number = ?1 AND person = ?2";
+            Ok(transaction.execute(sql, params![stored, person])?)
+        })?;
+        if ended == 0 { Err(missing()) } else { Ok(()) }
+    }
+
+    /// Ends the sessions of that person but for the one of number `but`. Returns how many.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub fn end_other_sessions(&self, person: &str, but: u64) -> Result<usize, Error> {
+        self.database.change("changed", |transaction| {
+            let sql = "DELETE FROM sessions WHERE person = ?1 AND number <> ?2";
+            Ok(transaction.execute(sql, params![person, but])?)
+        })
+    }
+
     /// Ends a session. One that has ended is no error.
     ///
     /// # Errors

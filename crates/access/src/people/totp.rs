@@ -8,6 +8,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::error::Error;
+use crate::people::qr;
 use crate::random::random;
 
 /// The secret that a person's app shares, 160 bits (RFC 4226 section 4, R6).
@@ -18,7 +19,7 @@ pub(crate) type Secret = Zeroizing<[u8; 20]>;
 pub struct TotpSecret {
     /// In base32, to be typed.
     pub secret: Zeroizing<String>,
-    /// As `otpauth://` URI, to be drawn as a QR code.
+    /// As `otpauth://` URI, which apps read from a QR code.
     pub uri: Zeroizing<String>,
 }
 
@@ -28,6 +29,16 @@ impl TotpSecret {
         // A name has no characters that a URI does not, but for `@`, which it may have in a path.
         let uri = format!("otpauth://totp/ringtap:{name}?secret={}&issuer=ringtap", *text);
         Self { secret: text, uri: Zeroizing::new(uri) }
+    }
+
+    /// The URI as a QR code, an SVG image.
+    pub fn qr_svg(&self) -> Zeroizing<String> {
+        qr::svg(&self.uri)
+    }
+
+    /// The URI as a QR code, for a terminal of some 60 columns that knows colours.
+    pub fn qr_lines(&self) -> Zeroizing<String> {
+        qr::lines(&self.uri)
     }
 }
 

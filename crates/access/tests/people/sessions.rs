@@ -119,3 +119,24 @@ fn another_password_ends_every_session_and_one_login_with_the_old_one() {
     assert!(matches!(console.people.session(&changed.session, NOW), Err(Refusal::Unknown)));
     assert_eq!(console.audited()[1], ("ana".to_owned(), Action::People, "own password".to_owned()));
 }
+
+#[test]
+fn somebody_ends_own_sessions_and_nobody_elses() {
+    let console = console();
+    let [first, second, third] = [0, 1, 2].map(|at| console.log_in("ana", seconds(at)));
+    let root = console.log_in("root", NOW);
+    let now = seconds(3);
+    let listed = |person: &str| -> Vec<u64> {
+        console.people.sessions(Some(person), now).unwrap().iter().map(|session| session.number).collect()
+    };
+    assert_eq!(listed("ana"), [number(&third), number(&second), number(&first)]);
+    for wrong in [number(&root), 0, 4_711, u64::MAX] {
+        let ended = console.people.end_session_of("ana", wrong);
+        assert!(matches!(ended, Err(Error::NotFound { what: "session", .. })), "{wrong}");
+    }
+    console.people.end_session_of("ana", number(&first)).unwrap();
+    assert!(matches!(console.people.session(&first.session, now), Err(Refusal::Unknown)));
+    assert_eq!(console.people.end_other_sessions("ana", number(&third)).unwrap(), 1);
+    assert_eq!((listed("ana"), listed("root")), (vec![number(&third)], vec![number(&root)]));
+    console.people.session(&third.session, now).unwrap();
+}

@@ -2,6 +2,7 @@
 #![expect(unused_qualifications, reason = "utoipa's macros write the paths of parameters in full")]
 
 pub(crate) mod about;
+pub(crate) mod account;
 pub(crate) mod alarms;
 pub(crate) mod audit;
 pub(crate) mod call;

@@ -19,7 +19,7 @@ use crate::state::App;
 use crate::viewer::Viewer;
 
 /// Does something with the people, outside of the threads that serve connections.
-async fn with_people<T: Send + 'static>(
+pub(super) async fn with_people<T: Send + 'static>(
     app: &App,
     work: impl FnOnce(&People) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -35,7 +35,7 @@ async fn with_people<T: Send + 'static>(
 /// Somebody who may log in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Person)]
-struct PersonAnswer {
+pub(super) struct PersonAnswer {
     /// In lower case.
     name: String,
     #[schema(value_type = RoleName)]
@@ -49,13 +49,16 @@ struct PersonAnswer {
     must_change: bool,
     /// Has a second factor.
     totp: bool,
+    /// Recovery codes that were not used yet.
+    recovery_codes: u32,
     created_us: u64,
     last_login_us: Option<u64>,
 }
 
 impl From<Person> for PersonAnswer {
     fn from(person: Person) -> Self {
-        let Person { name, role, scope, disabled, must_change, totp, created, last_login } = person;
+        let Person { name, role, scope, disabled, must_change, totp, recovery_codes, created, last_login } =
+            person;
         Self {
             name,
             role,
@@ -63,6 +66,7 @@ impl From<Person> for PersonAnswer {
             disabled,
             must_change,
             totp,
+            recovery_codes,
             created_us: created.micros(),
             last_login_us: last_login.map(Nanos::micros),
         }

@@ -67,7 +67,7 @@ pub(crate) struct Given {
     #[schema(example = "ana")]
     name: String,
     password: String,
-    /// Six digits.
+    /// Six digits, or a recovery code.
     #[serde(default)]
     code: Option<String>,
     /// Another password to be used from now on.
@@ -123,7 +123,7 @@ async fn try_login(
     given: Given,
 ) -> Result<LoggedIn, Problem> {
     let people = app.clone();
-    let agent = headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned();
+    let agent = agent(headers);
     let tried = tokio::task::spawn_blocking(move || {
         let Given { name, password, code, new_password } = &given;
         let code = code.as_deref().filter(|code| !code.is_empty());
@@ -137,6 +137,11 @@ async fn try_login(
         .await
         .map_err(|_| Problem::unavailable("nobody can log in: the log says why"))?
         .map_err(Problem::from)
+}
+
+/// The browser, as it says itself.
+pub(super) fn agent(headers: &HeaderMap) -> String {
+    headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned()
 }
 
 fn with_cookie(app: &App, session: &LoggedIn, mut response: Response) -> Response {

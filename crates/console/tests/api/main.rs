@@ -1,6 +1,7 @@
 //! The API over a real connection: what it answers, to whom, and what it refuses.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
+mod account;
 mod client;
 mod refused;
 mod server;

@@ -26,6 +26,8 @@ fn nothing_is_answered_to_nobody() {
         "/api/v1/audit",
         "/api/v1/people",
         "/api/v1/tokens",
+        "/api/v1/account",
+        "/api/v1/account/sessions",
         "/api/v1/calls/00000000000000000000000000000000",
         "/api/v1/calls/00000000000000000000000000000000/ladder",
         "/api/v1/calls/00000000000000000000000000000000/ladder.svg",

@@ -217,6 +217,8 @@ fn a_secret_for_codes_holds_once_an_app_has_shown_one() {
         String::from_utf8(app.stdout).unwrap()
     });
     assert!(right.contains("asked for a code at each login") && has(), "{right}");
+    let codes = right.split("Recovery codes:").nth(1).unwrap().lines().skip(1);
+    assert_eq!(codes.take_while(|line| line.starts_with("  ")).count(), 10, "{right}");
     console.done("console people totp admin --remove");
     assert!(!has());
 }

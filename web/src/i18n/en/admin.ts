@@ -37,4 +37,5 @@ export const admin = {
   'admin.role_about.auditor': 'Looks at what the others do.',
   'admin.role_about.officer': 'Answers for recordings: holds, hands over, and looks who did.',
   'admin.role_about.administrator': 'Sets all of it up, and has every right.',
+  'admin.remove_totp': 'Remove the authenticator app',
 };

@@ -71,4 +71,8 @@ export const common = {
   'login.wrong_code': 'The code is wrong, or was used already. Wait for the next one.',
   'login.locked': 'Too many attempts. Try again in {n} s.',
   'login.first': 'No password yet? On the server: ringtap console setup',
+  'login.recovery': 'Recovery code',
+  'login.recovery_about': 'One of those that were shown when the authenticator was set up. Each works once.',
+  'login.with_recovery': 'Use a recovery code',
+  'login.with_code': 'Use a code of the authenticator',
 };

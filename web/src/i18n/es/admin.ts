@@ -37,4 +37,5 @@ export const admin = {
   'admin.role_about.auditor': 'Mira lo que hacen los demás.',
   'admin.role_about.officer': 'Responde de las grabaciones: retiene, entrega y mira quién lo hizo.',
   'admin.role_about.administrator': 'Lo configura todo y tiene todos los permisos.',
+  'admin.remove_totp': 'Quitar la aplicación de autenticación',
 };

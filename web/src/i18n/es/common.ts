@@ -71,4 +71,8 @@ export const common = {
   'login.wrong_code': 'El código no es correcto o ya se usó. Espere al siguiente.',
   'login.locked': 'Demasiados intentos. Vuelva a intentarlo en {n} s.',
   'login.first': '¿Aún sin contraseña? En el servidor: ringtap console setup',
+  'login.recovery': 'Código de recuperación',
+  'login.recovery_about': 'Uno de los que se mostraron al configurar el autenticador. Cada uno sirve una vez.',
+  'login.with_recovery': 'Usar un código de recuperación',
+  'login.with_code': 'Usar un código del autenticador',
 };

@@ -1,7 +1,41 @@
 // What the page of one's own account asks the server.
 
 import { get, post, remove } from '../../lib/api';
-import type { MadeToken, NewToken, Right, TokenList } from '../../lib/types';
+import type { MadeToken, NewToken, OwnPassword, OwnSessions, Person, Right, TokenList, TotpSecret } from '../../lib/types';
+
+export function account(signal: AbortSignal): Promise<Person> {
+  return get('/account', { signal });
+}
+
+/** What is changed of how one logs in needs the password again, and a code where there is one. */
+export function beginTotp(body: OwnPassword): Promise<TotpSecret> {
+  return post('/account/totp', { body });
+}
+
+/** Recovery codes, which are told nowhere else. */
+export async function confirmTotp(code: string): Promise<string[]> {
+  return (await post('/account/totp/confirm', { body: { code } })).recovery_codes;
+}
+
+export async function renewCodes(body: OwnPassword): Promise<string[]> {
+  return (await post('/account/recovery-codes', { body })).recovery_codes;
+}
+
+export function removeTotp(body: OwnPassword): Promise<unknown> {
+  return post('/account/totp/remove', { body });
+}
+
+export function sessions(signal: AbortSignal): Promise<OwnSessions> {
+  return get('/account/sessions', { signal });
+}
+
+export function endSession(number: number): Promise<unknown> {
+  return remove('/account/sessions/{number}', { path: { number } });
+}
+
+export function endOtherSessions(): Promise<unknown> {
+  return remove('/account/sessions');
+}
 
 /** One's own. */
 export function tokens(signal: AbortSignal): Promise<TokenList> {

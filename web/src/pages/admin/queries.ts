@@ -1,6 +1,6 @@
 // What the page of people and tokens asks the server.
 
-import { get, patch, post } from '../../lib/api';
+import { get, patch, post, remove } from '../../lib/api';
 import type { Limit, NewPerson, PersonChanges, PersonList, Role } from '../../lib/types';
 
 export const ROLES: Role[] = ['viewer', 'engineer', 'quality', 'auditor', 'officer', 'administrator'];
@@ -16,6 +16,11 @@ export function addPerson(body: NewPerson): Promise<unknown> {
 
 export function changePerson(name: string, body: PersonChanges): Promise<unknown> {
   return patch('/people/{name}', { path: { name }, body });
+}
+
+/** For somebody who has lost the phone: the login asks for no code any more. */
+export function removeTotpOf(name: string): Promise<unknown> {
+  return remove('/people/{name}/totp', { path: { name } });
 }
 
 /** A list as people write it: words with commas or spaces between them. */

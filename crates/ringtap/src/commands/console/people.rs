@@ -257,15 +257,24 @@ fn set_totp(people: &PeopleArgs, name: &str, screen: &mut Screen) -> anyhow::Res
     let mut shown = || -> io::Result<()> {
         writeln!(screen.out, "Type this secret into the authenticator app: {}", *secret.secret)?;
         writeln!(screen.out, "or have the app read a QR code of this line: {}", *secret.uri)?;
+        if screen.colour {
+            write!(screen.out, "{}", *secret.qr_lines())?;
+        }
         write!(screen.out, "Code that the app shows now: ")?;
         screen.out.flush()
     };
     shown().context(PRINTING)?;
     let mut code = String::new();
     io::stdin().read_line(&mut code).context("cannot read the code")?;
-    console.change(format!("ask {name} for codes").into(), |people| {
+    let codes = console.change(format!("ask {name} for codes").into(), |people| {
         people.confirm_totp(&name, code.trim(), time::now())
     })?;
+    let mut shown = || -> io::Result<()> {
+        writeln!(screen.out, "Recovery codes: each lets {name} in once, for the day the phone is lost:")?;
+        codes.iter().try_for_each(|code| writeln!(screen.out, "  {}", **code))?;
+        screen.out.flush()
+    };
+    shown().context(PRINTING)?;
     screen.remark(format!("{name} is asked for a code at each login"));
     Ok(())
 }
