@@ -80,10 +80,11 @@ const HANDLERS = {
   'GET /people': ({ send }) => send({ people }),
   'POST /people': ({ body, send }) => {
     if (body.password.length < 10) return send(problem(409, 'It cannot be done', 'the password is too short', 'take at least 10 characters'), 409);
-    people.push({ name: body.name, role: body.role, scope: scopeOf(body), disabled: false, must_change: true, totp: false, recovery_codes: 0, created_us: Date.now() * 1000, last_login_us: null });
+    people.push({ name: body.name, role: body.role, scope: scopeOf(body), disabled: false, must_change: true, totp: false, recovery_codes: 0, passkeys: 0, created_us: Date.now() * 1000, last_login_us: null });
     send(people.at(-1), 201);
   },
   'GET /account': ({ send }) => send(people[0]),
+  'GET /account/passkeys': ({ send }) => send({ passkeys: [{ number: 3, name: 'phone', site: 'tap.example.org', synchronised: true, created_us: 1.76e15, used_us: Date.now() * 1000 - 1e9 }] }),
   'GET /account/sessions': ({ send }) => send({ sessions: ownSessions }),
   'DELETE /account/sessions': ({ send }) => {
     ownSessions.splice(1);
@@ -340,8 +341,8 @@ function why({ q }) {
 }
 
 const people = [
-  { name: 'ana', role: 'administrator', scope: [], disabled: false, must_change: false, totp: true, recovery_codes: 8, created_us: 1.76e15, last_login_us: Date.now() * 1000 },
-  { name: 'luis', role: 'engineer', scope: [{ trunks: ['carrier-a'], numbers: ['+4420*'] }], disabled: false, must_change: true, totp: false, recovery_codes: 0, created_us: 1.76e15, last_login_us: null },
+  { name: 'ana', role: 'administrator', scope: [], disabled: false, must_change: false, totp: true, recovery_codes: 8, passkeys: 1, created_us: 1.76e15, last_login_us: Date.now() * 1000 },
+  { name: 'luis', role: 'engineer', scope: [{ trunks: ['carrier-a'], numbers: ['+4420*'] }], disabled: false, must_change: true, totp: false, recovery_codes: 0, passkeys: 0, created_us: 1.76e15, last_login_us: null },
 ];
 const ownSessions = [
   { number: 41, current: true, address: '192.0.2.7', agent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', began_us: Date.now() * 1000 - 6e8, used_us: Date.now() * 1000, expires_us: Date.now() * 1000 + 4e10 },

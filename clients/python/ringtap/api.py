@@ -34,6 +34,13 @@ class Api:
             body=body,
         )
 
+    def add_passkey(self, body: models.NewPasskey) -> models.Passkey:
+        """Adds a passkey.
+
+        It logs in from now on, without password and code.
+        """
+        return self._transport.json(models.Passkey, "POST", "/api/v1/account/passkeys", body=body)
+
     def add_person(self, body: models.NewPerson) -> models.Person:
         """Adds somebody.
 
@@ -41,6 +48,28 @@ class Api:
         `administer`.
         """
         return self._transport.json(models.Person, "POST", "/api/v1/people", body=body)
+
+    def begin_passkey(self, body: models.OwnPassword) -> models.PasskeyOptions:
+        """Begins to make a passkey.
+
+        The browser is given what this answers, and `add_passkey` what the browser answers. Refused
+        with 409 where the console is asked for by an address instead of a name, for which browsers
+        make no passkeys.
+        """
+        return self._transport.json(
+            models.PasskeyOptions,
+            "POST",
+            "/api/v1/account/passkeys/begin",
+            body=body,
+        )
+
+    def begin_passkey_login(self) -> models.LoginOptions:
+        """Begins to log in by a passkey.
+
+        Nobody says who it is: the browser asks which of the passkeys for this site to use. Refused
+        with 409 where the console is asked for by an address instead of a name.
+        """
+        return self._transport.json(models.LoginOptions, "POST", "/api/v1/session/passkey/begin")
 
     def begin_totp(self, body: models.OwnPassword) -> models.TotpSecret:
         """Begins to set up an authenticator app.
@@ -74,7 +103,7 @@ class Api:
     def confirm_totp(self, body: models.TotpCode) -> models.RecoveryCodes:
         """Sets the authenticator app up.
 
-        From now on each login asks for a code. Answers with recovery codes for the day on which the
+        From now on each login asks for a code. Answers with recovery codes, for the day on which the
         phone is lost.
         """
         return self._transport.json(models.RecoveryCodes, "POST", "/api/v1/account/totp/confirm", body=body)
@@ -293,6 +322,10 @@ class Api:
             query={"q": q, "limit": limit, "zone": zone},
         )
 
+    def list_passkeys(self) -> models.PasskeyList:
+        """One's own passkeys."""
+        return self._transport.json(models.PasskeyList, "GET", "/api/v1/account/passkeys")
+
     def list_people(self) -> models.PersonList:
         """Everybody who may log in.
 
@@ -356,6 +389,13 @@ class Api:
         """
         return self._transport.json(models.Session, "POST", "/api/v1/session", body=body)
 
+    def log_in_by_passkey(self, body: models.PasskeyLogin) -> models.Session:
+        """Logs in by a passkey.
+
+        Every attempt is in the audit log, with what was wrong with it.
+        """
+        return self._transport.json(models.Session, "POST", "/api/v1/session/passkey", body=body)
+
     def log_out(self) -> None:
         """Logs out."""
         self._transport.done("DELETE", "/api/v1/session")
@@ -373,6 +413,23 @@ class Api:
         Needs the right `hold`.
         """
         self._transport.done("DELETE", "/api/v1/calls/{id}/holds/{case}", segments={"id": id, "case": case})
+
+    def remove_passkey(self, number: int, body: models.OwnPassword) -> None:
+        """Removes one of one's own passkeys."""
+        self._transport.done(
+            "POST",
+            "/api/v1/account/passkeys/{number}/remove",
+            segments={"number": number},
+            body=body,
+        )
+
+    def remove_passkeys_of(self, name: str) -> None:
+        """Removes all passkeys of somebody.
+
+        For a device that was lost. One's own are removed with the password, by `remove_passkey`.
+        Needs the right `administer`.
+        """
+        self._transport.done("DELETE", "/api/v1/people/{name}/passkeys", segments={"name": name})
 
     def remove_totp(self, body: models.OwnPassword) -> None:
         """Removes one's own authenticator app.

@@ -712,6 +712,15 @@ class Login(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class LoginOptions(Model):
+    """What a browser needs to ask for a passkey (`navigator.credentials.get`)."""
+    challenge: str
+    """What the authenticator signs, in base64url; it is valid for 5 minutes."""
+    site: str
+    """The id of the relying party."""
+
+
+@dataclass(slots=True, kw_only=True)
 class MadeToken(Model):
     """A token that was made."""
     token: str
@@ -755,6 +764,17 @@ class NewHold(Model):
     """Its name: letters, digits, `-`, `_` and `.`."""
     reason: str | None = None
     """Why, for the audit log."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NewPasskey(Model):
+    """What the browser has made."""
+    name: str
+    """What to call it."""
+    client_data: str
+    """`response.clientDataJSON`, in base64url."""
+    authenticator_data: str
+    """`response.getAuthenticatorData()`, in base64url."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -889,6 +909,59 @@ class OwnSessions(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Passkey(Model):
+    """A passkey of one's own."""
+    number: int
+    """Names it."""
+    name: str
+    """What its owner calls it."""
+    site: str
+    """The name of the console for which it was made: it logs in under that name alone."""
+    synchronised: bool
+    """It has copies, as one that a password manager synchronises."""
+    created_us: int
+    used_us: int | None = None
+    """When it last logged in."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PasskeyList(Model):
+    """Passkeys of one's own."""
+    passkeys: list[Passkey]
+
+
+@dataclass(slots=True, kw_only=True)
+class PasskeyLogin(Model):
+    """What the browser answers. Bytes are in base64url."""
+    credential: str
+    """`rawId`."""
+    client_data: str
+    """`response.clientDataJSON`."""
+    authenticator_data: str
+    """`response.authenticatorData`."""
+    signature: str
+    """`response.signature`."""
+    user_handle: str
+    """`response.userHandle`."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PasskeyOptions(Model):
+    """What a browser needs to make a passkey (`navigator.credentials.create`). Bytes are in base64url."""
+    challenge: str
+    """What the authenticator signs; it is valid for 5 minutes."""
+    site: str
+    """The id of the relying party."""
+    user_handle: str
+    """Stands for the person, and tells nothing of it."""
+    user: str
+    algorithms: list[int]
+    """Kinds of keys (COSE), the preferred one first."""
+    known: list[str]
+    """Credentials that there are already."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Person(Model):
     """Somebody who may log in."""
     name: str
@@ -904,6 +977,8 @@ class Person(Model):
     """Has a second factor."""
     recovery_codes: int
     """Recovery codes that were not used yet."""
+    passkeys: int
+    """Passkeys that log the person in."""
     created_us: int
     last_login_us: int | None = None
 

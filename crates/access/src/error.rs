@@ -56,7 +56,7 @@ pub enum Error {
     /// No session or token is so named.
     #[error("there is no {what} `{name}`: it has expired, or somebody else has ended it")]
     NotFound {
-        /// `session` or `token`.
+        /// `session`, `token` or `passkey`.
         what: &'static str,
         /// The given value.
         name: String,
@@ -75,6 +75,9 @@ pub enum Error {
         "this code is wrong or was used before: wait for the next one, and look at the clock of the phone"
     )]
     Code,
+    /// A passkey that is not added.
+    #[error("the passkey cannot be added: {0}")]
+    Passkey(&'static str),
     /// There is nothing that recovery codes could replace.
     #[error("`{name}` gives no codes at the login: set an authenticator app up first")]
     NoSecondFactor {
@@ -155,6 +158,9 @@ pub enum Refusal {
     /// Name and password are right, and the person has a second factor.
     #[error("a code of the authenticator app is needed")]
     CodeNeeded,
+    /// The passkey is nobody's, or its answer is not right. What of it is in the audit log.
+    #[error("the passkey is not accepted: it is not known here, or its answer was not to this question")]
+    Passkey,
     /// Too many attempts failed under that name or from that address.
     #[error("too many attempts failed: try again in {} s", .0.0.div_ceil(1_000_000_000))]
     Wait(Nanos),

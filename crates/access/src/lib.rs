@@ -9,7 +9,8 @@
 //! |---|---|
 //! | `role` | [`Role`], [`Right`], [`Rights`]: who may do what, in one table |
 //! | `scope` | [`Scope`]: the part of the calls that somebody may see |
-//! | `people` | [`People`]: passwords, second factors, sessions, tokens |
+//! | `people` | [`People`]: passwords, second factors, passkeys, sessions, tokens |
+//! | `webauthn` | [`Site`]: what is checked of a passkey's answer |
 //! | `audit` | [`AuditLog`], [`AuditReader`]: the log, its chain and its keys |
 //! | `day`, `files`, `hex`, `random` | days in UTC, private files, hex digits, randomness |
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod people;
 mod random;
 mod role;
 mod scope;
+mod webauthn;
 
 pub use audit::{
     Action, Actor, AuditLog, AuditPage, AuditQuery, AuditReader, Entry, Fault, Flaw, Head, NewEntry, Piece,
@@ -31,8 +33,9 @@ pub use audit::{
 pub use day::Day;
 pub use error::{Error, Refusal};
 pub use people::{
-    Attempt, Credential, Identity, LoggedIn, NewPerson, NewToken, PasswordCost, People, Person,
-    RecoveryCodes, Session, Settings, Token, TotpSecret,
+    Attempt, Credential, Identity, LoggedIn, NewPasskey, NewPerson, NewToken, Passkey, PasskeyAttempt,
+    PasskeyRequest, PasswordCost, People, Person, RecoveryCodes, Session, Settings, Token, TotpSecret,
 };
 pub use role::{Right, Rights, Role};
 pub use scope::{Limit, Scope};
+pub use webauthn::{PASSKEY_ALGORITHMS, Site};

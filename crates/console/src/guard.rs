@@ -29,10 +29,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
 }
 
 fn check(hosts: &Hosts, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
-    let named = headers
-        .get(HOST)
-        .and_then(|host| host.to_str().ok())
-        .or_else(|| uri.authority().map(|it| it.as_str()));
+    let named = host(headers, uri);
     let Some(host) = named.filter(|host| hosts.allows(host)) else {
         return Err(Problem::foreign(format!(
             "the page is not served under the name `{}`: add it to `--host`",
@@ -57,6 +54,12 @@ fn check(hosts: &Hosts, method: &Method, uri: &Uri, headers: &HeaderMap) -> Resu
         return Err(Problem::foreign("the header `X-Ringtap: 1` is missing: send it with every write"));
     }
     Ok(())
+}
+
+/// The name, with a port where there is one, under which the page was asked for.
+pub(crate) fn host<'a>(headers: &'a HeaderMap, uri: &'a Uri) -> Option<&'a str> {
+    let named = headers.get(HOST).and_then(|host| host.to_str().ok());
+    named.or_else(|| uri.authority().map(|authority| authority.as_str()))
 }
 
 /// Said with every answer.

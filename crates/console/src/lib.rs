@@ -33,6 +33,7 @@ mod hosts;
 mod mask;
 mod openapi;
 mod order;
+mod own_site;
 mod page;
 mod problem;
 mod request;

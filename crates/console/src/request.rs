@@ -4,6 +4,8 @@ use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::de::{DeserializeOwned, Error};
 use serde::{Deserialize, Deserializer};
 
@@ -64,6 +66,18 @@ fn refused(rejection: &JsonRejection) -> Problem {
         StatusCode::UNSUPPORTED_MEDIA_TYPE => Problem::media_type(said),
         StatusCode::PAYLOAD_TOO_LARGE => Problem::too_large(said),
         _ => Problem::request(said, "`/api/v1/openapi.json` says what the body is made of"),
+    }
+}
+
+/// Bytes in base64url without padding (RFC 4648 section 5), as browsers write those of passkeys.
+#[derive(Clone, Debug)]
+pub(crate) struct Base64Url(pub(crate) Vec<u8>);
+
+impl<'de> Deserialize<'de> for Base64Url {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text);
+        bytes.map(Self).map_err(|error| D::Error::custom(format!("this is not base64url: {error}")))
     }
 }
 

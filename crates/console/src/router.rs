@@ -10,7 +10,8 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, audit, call, calls, kpis, live, people, recording, session, trunks, users, why,
+    about, account, alarms, audit, call, calls, kpis, live, passkeys, people, recording, session, trunks,
+    users, why,
 };
 use crate::state::App;
 
@@ -49,6 +50,12 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(people::list, people::add))
         .routes(routes!(people::change))
         .routes(routes!(account::remove_totp_of))
+        .routes(routes!(passkeys::begin_login))
+        .routes(routes!(passkeys::login))
+        .routes(routes!(passkeys::remove_of))
+        .routes(routes!(passkeys::list, passkeys::add))
+        .routes(routes!(passkeys::begin))
+        .routes(routes!(passkeys::remove))
         .routes(routes!(account::show))
         .routes(routes!(account::begin_totp))
         .routes(routes!(account::confirm_totp))

@@ -96,6 +96,11 @@ impl Shared {
         }
     }
 
+    /// Whether it is served without TLS of its own.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+
     /// The name of the session's cookie. Browsers take `__Host-` from a secure origin alone, and send it
     /// nowhere else.
     pub(crate) fn cookie_name(&self) -> &'static str {

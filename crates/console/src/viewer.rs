@@ -203,6 +203,7 @@ impl From<ringtap_access::Error> for Problem {
             | Error::LastAdministrator { .. }
             | Error::Code
             | Error::NoSecondFactor { .. }
+            | Error::Passkey(_)
             | Error::Expiry { .. }
             | Error::TooMany { .. } => Self::conflict(said),
             _ => anyhow::Error::from(error).into(),
@@ -214,7 +215,7 @@ impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         let said = refusal.to_string();
         match refusal {
-            Refusal::Wrong => Self::refused_login(said, false),
+            Refusal::Wrong | Refusal::Passkey => Self::refused_login(said, false),
             Refusal::CodeNeeded => Self::refused_login(said, true),
             Refusal::Wait(wait) => Self::busy(said, wait.0.div_ceil(1_000_000_000).max(1)),
             Refusal::Busy => Self::busy(said, 2),

@@ -37,7 +37,7 @@ export function people(it) {
     await row.getByRole('button', { name: 'Disable' }).click();
     await row.getByText('disabled').waitFor();
     await nina.goto(`${it.console.base}/calls`);
-    await nina.getByRole('button', { name: 'Log in' }).waitFor();
+    await nina.getByRole('button', { name: 'Log in', exact: true }).waitFor();
     quiet(page);
     quiet(nina);
     await nina.context().close();
@@ -91,12 +91,12 @@ export function people(it) {
     await other.goto(`${it.console.base}/account`);
     await logIn(other, 'otto', it.console.password);
     await other.getByLabel('Code of your authenticator').fill('000000');
-    await other.getByRole('button', { name: 'Log in' }).click();
+    await other.getByRole('button', { name: 'Log in', exact: true }).click();
     await other.getByRole('alert').filter({ hasText: 'wrong' }).waitFor();
     await other.getByRole('button', { name: 'Use a recovery code' }).click();
     await other.getByLabel('Recovery code', { exact: true }).fill(codes[0]);
     assert.deepEqual(await axe(other), []);
-    await other.getByRole('button', { name: 'Log in' }).click();
+    await other.getByRole('button', { name: 'Log in', exact: true }).click();
     await other.getByText('9 recovery codes are left').waitFor();
 
     // The other window, as it is seen from the first, is logged out by it.
@@ -119,6 +119,74 @@ export function people(it) {
     quiet(other);
     await other.context().close();
     await page.context().close();
+  });
+
+  test('a passkey is made, logs in, and does not once it was copied or removed', { timeout: 240_000 }, async () => {
+    it.console.addPerson('petra', 'viewer');
+    await it.console.logIn('petra');
+    const base = it.console.base.replace('127.0.0.1', 'localhost');
+    const page = await open(it.browser, base);
+    const debug = await page.context().newCDPSession(page);
+    await debug.send('WebAuthn.enable');
+    const { authenticatorId } = await debug.send('WebAuthn.addVirtualAuthenticator', {
+      options: { protocol: 'ctap2', transport: 'internal', hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
+    });
+    await page.goto(`${base}/account`);
+    await logIn(page, 'petra', it.console.password);
+    await page.getByRole('button', { name: 'Make a passkey' }).click();
+    await page.getByLabel('What to call it').fill('laptop <b>');
+    const proof = page.getByRole('form', { name: 'Make a passkey' });
+    await proof.getByLabel('Present password').fill(it.console.password);
+    assert.deepEqual(await axe(page), []);
+    await proof.getByRole('button', { name: 'Make a passkey' }).click();
+    const row = page.getByRole('row').filter({ hasText: 'laptop <b>' });
+    await row.filter({ hasText: 'never' }).waitFor();
+    const { credentials } = await debug.send('WebAuthn.getCredentials', { authenticatorId });
+    assert.deepEqual(credentials.map((one) => [one.rpId, one.isResidentCredential]), [['localhost', true]]);
+
+    const enter = async () => {
+      await page.getByText('petra').first().click();
+      await page.getByRole('button', { name: 'Log out' }).click();
+      await page.getByRole('button', { name: 'Log in with a passkey' }).click();
+    };
+    await enter();
+    await row.waitFor();
+    assert.equal(await row.filter({ hasText: 'never' }).count(), 0);
+    assert.equal((await session(page)).user, 'petra');
+    assert.deepEqual(await faults(page), []);
+
+    // Somebody else at the device: the browser hands nothing on.
+    await debug.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
+    await enter();
+    await page.getByRole('alert').filter({ hasText: 'No passkey was chosen' }).waitFor();
+    await debug.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
+    // A copy of the authenticator counts from where it was copied.
+    await debug.send('WebAuthn.clearCredentials', { authenticatorId });
+    await debug.send('WebAuthn.addCredential', { authenticatorId, credential: { ...credentials[0], signCount: 0 } });
+    await page.getByRole('button', { name: 'Log in with a passkey' }).click();
+    await page.getByRole('alert').filter({ hasText: 'not accepted here' }).waitFor();
+    assert.deepEqual(await axe(page), []);
+    await debug.send('WebAuthn.clearCredentials', { authenticatorId });
+    await debug.send('WebAuthn.addCredential', { authenticatorId, credential: { ...credentials[0], signCount: 100 } });
+    await page.getByRole('button', { name: 'Log in with a passkey' }).click();
+    await row.getByRole('button', { name: 'Remove' }).click();
+    const removal = page.getByRole('form', { name: 'Remove the passkey' });
+    await removal.getByLabel('Present password').fill(it.console.password);
+    await removal.getByRole('button', { name: 'Remove the passkey' }).click();
+    await row.waitFor({ state: 'detached' });
+    await page.getByText('petra').first().click();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await page.getByRole('button', { name: 'Log in with a passkey' }).click();
+    await page.getByRole('alert').filter({ hasText: 'not accepted here' }).waitFor();
+    quiet(page);
+    await page.context().close();
+
+    const byAddress = await open(it.browser, it.console.base, { cookies: it.console.cookies('viewer') });
+    await visit(byAddress, `${it.console.base}/account`);
+    await byAddress.getByText('Passkeys need a name').waitFor();
+    assert.equal(await byAddress.getByRole('button', { name: 'Make a passkey' }).count(), 0);
+    quiet(byAddress);
+    await byAddress.context().close();
   });
 
   test('an alarm that stands is acknowledged and silenced, and leads to its calls', async () => {
@@ -149,7 +217,7 @@ export function people(it) {
 async function logIn(page, name, password) {
   await page.getByLabel('Name').fill(name);
   await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
 }
 
 /** The code of the step after this one, which is valid from now on for more than a minute (RFC 6238). */

@@ -116,7 +116,7 @@ async function send<T>(method: string, path: string, given: Parts = {}): Promise
   if (!response.ok) {
     const problem = await problemOf(response);
     // A password that is wrong says nothing of the session.
-    const isLogin = (path === '/session' && method === 'POST') || problem.type === '/problems/password';
+    const isLogin = (path.startsWith('/session') && method === 'POST') || problem.type === '/problems/password';
     if (response.status === 401 && !isLogin) unauthorised();
     throw new ApiError(problem);
   }

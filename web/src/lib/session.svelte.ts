@@ -1,6 +1,7 @@
 // Who is at the page, and what they may do.
 
 import { ApiError, get, post, remove, asProblem, whenUnauthorised } from './api';
+import { logInByPasskey } from './passkey';
 import type { About, Problem, Right, Session } from './types';
 
 class Present {
@@ -34,6 +35,12 @@ class Present {
   async logIn(name: string, password: string, code: string): Promise<void> {
     const body = code === '' ? { name, password } : { name, password, code };
     this.session = await post('/session', { body });
+    void this.look();
+  }
+
+  /** Throws what the browser throws where the person does not want to. */
+  async logInByPasskey(): Promise<void> {
+    this.session = await logInByPasskey();
     void this.look();
   }
 

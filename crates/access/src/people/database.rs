@@ -113,8 +113,8 @@ fn create(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).map_err(failed);
     match (pragma("application_id")?, pragma("user_version")?) {
         (APPLICATION, VERSION) => return Ok(()),
-        // What version 1 does not have yet is added.
-        (0, 0) | (APPLICATION, 1) => {}
+        // What earlier versions do not have yet is added.
+        (0, 0) | (APPLICATION, 1 | 2) => {}
         (_, version) => {
             return Err(Error::Database {
                 path: path.to_owned(),
@@ -140,7 +140,7 @@ fn make(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// `RTPE`.
 const APPLICATION: i64 = 0x5254_5045;
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS people (
@@ -185,6 +185,25 @@ CREATE TABLE IF NOT EXISTS recovery_codes (
     person TEXT NOT NULL REFERENCES people (name),
     hash BLOB NOT NULL,
     PRIMARY KEY (person, hash)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS passkeys (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    credential BLOB NOT NULL UNIQUE,
+    person TEXT NOT NULL REFERENCES people (name),
+    name TEXT NOT NULL,
+    site TEXT NOT NULL,
+    -- The public key, as COSE has it.
+    key BLOB NOT NULL,
+    counter INTEGER NOT NULL,
+    synchronised INTEGER NOT NULL,
+    created INTEGER NOT NULL,
+    used INTEGER
+) STRICT;
+CREATE INDEX IF NOT EXISTS passkeys_of ON passkeys (person);
+-- What authenticators know people by.
+CREATE TABLE IF NOT EXISTS passkey_handles (
+    person TEXT PRIMARY KEY REFERENCES people (name),
+    handle BLOB NOT NULL UNIQUE
 ) STRICT, WITHOUT ROWID;
 ";
 

@@ -43,11 +43,11 @@ pub struct LoggedIn {
 }
 
 /// What is known of the name.
-struct Account {
+pub(super) struct Account {
     name: String,
     role: Role,
     password: String,
-    disabled: bool,
+    pub(super) disabled: bool,
     familiar: Vec<IpAddr>,
     totp: Option<Secret>,
     totp_step: u64,
@@ -77,7 +77,8 @@ impl People {
         // At another cost than the present one. If nobody can hash now, the next login does it.
         let is_outdated = self.hasher.is_outdated(&account.password);
         let renewed = is_outdated.then(|| self.hasher.hash(attempt.password).ok()).flatten();
-        let logged_in = self.begin(&account, attempt, renewed.as_deref(), false, now)?;
+        let place = (attempt.from, attempt.agent);
+        let logged_in = self.begin(&account, place, renewed.as_deref(), false, now)?;
         self.lockout.succeed(&begun);
         Ok(logged_in)
     }
@@ -103,7 +104,8 @@ impl People {
         let (actor, what) = (actor(&account, attempt.from), What::from("own password"));
         log.append(&NewEntry { time: now, actor, action: Action::People, what, reason: None })?;
         let hash = self.hasher.hash(new).inspect_err(|_| self.lockout.take_back(&begun))?;
-        let logged_in = self.begin(&account, attempt, Some(&hash), true, now)?;
+        let place = (attempt.from, attempt.agent);
+        let logged_in = self.begin(&account, place, Some(&hash), true, now)?;
         self.lockout.succeed(&begun);
         Ok(logged_in)
     }
@@ -162,7 +164,7 @@ impl People {
         Ok(Checked { account, begun, is_recovered })
     }
 
-    fn account(&self, name: &str) -> Result<Option<Account>, Error> {
+    pub(super) fn account(&self, name: &str) -> Result<Option<Account>, Error> {
         let sql = "SELECT name, role, password, disabled, familiar, totp, totp_step FROM people \
                    WHERE name = ?1";
         self.database.row(sql, [name.to_ascii_lowercase()], |row| {
@@ -197,17 +199,17 @@ impl People {
         used.is_ok_and(|deleted| deleted == 1)
     }
 
-    /// Begins a session, with another hash of the password if there is one. The password that was checked
-    /// must still be the person's.
-    fn begin(
+    /// Begins a session, with another hash of the password if there is one. The password that the account
+    /// had must still be the person's.
+    pub(super) fn begin(
         &self,
         account: &Account,
-        attempt: &Attempt<'_>,
+        place: (IpAddr, &str),
         hash: Option<&str>,
         is_changed: bool,
         now: Nanos,
     ) -> Result<LoggedIn, Refusal> {
-        let home = network(attempt.from);
+        let home = network(place.0);
         let mut familiar: Vec<IpAddr> = account.familiar.clone();
         familiar.retain(|address| *address != home);
         familiar.push(home);
@@ -225,7 +227,6 @@ impl People {
             if is_changed {
                 transaction.execute("DELETE FROM sessions WHERE person = ?1", [&account.name])?;
             }
-            let place = (attempt.from, attempt.agent);
             self.begin_session(transaction, &account.name, place, now).map(Some)
         })?;
         let (session, _) = begun.ok_or(Refusal::Wrong)?;
@@ -234,7 +235,7 @@ impl People {
     }
 }
 
-fn actor(account: &Account, from: IpAddr) -> Actor {
+pub(super) fn actor(account: &Account, from: IpAddr) -> Actor {
     Actor { who: account.name.clone(), role: Some(account.role), from: from.to_canonical().to_string() }
 }
 

@@ -1,4 +1,4 @@
-//! People, their passwords, second factors, sessions and tokens.
+//! People, their passwords, second factors, passkeys, sessions and tokens.
 //!
 //! All of it is in the file `people.sqlite`, which several processes may use: what the command line changes
 //! holds for the next request of the console. Passwords are hashed by argon2id, ids of sessions and tokens
@@ -9,6 +9,8 @@ mod accounts;
 mod database;
 mod lockout;
 mod login;
+mod passkey_login;
+mod passkeys;
 mod password;
 mod person;
 mod qr;
@@ -22,6 +24,8 @@ mod tokens;
 mod totp;
 
 pub use login::{Attempt, LoggedIn};
+pub use passkey_login::PasskeyAttempt;
+pub use passkeys::{NewPasskey, Passkey, PasskeyRequest};
 pub use person::{Credential, Identity, NewPerson, Person};
 pub use recovery::RecoveryCodes;
 pub use sessions::Session;

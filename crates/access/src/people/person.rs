@@ -30,6 +30,8 @@ pub struct Person {
     pub totp: bool,
     /// Recovery codes that were not used yet.
     pub recovery_codes: u32,
+    /// Passkeys that log the person in.
+    pub passkeys: u32,
     /// When the person was added.
     #[serde(rename = "created_us")]
     pub created: Nanos,
@@ -109,7 +111,8 @@ pub(crate) fn name(text: &str) -> Result<String, Error> {
 
 /// The columns of [`of_row`].
 pub(crate) const COLUMNS: &str = "name, role, scope, disabled, must_change, totp IS NOT NULL, created, \
-     last_login, (SELECT count(*) FROM recovery_codes WHERE person = name)";
+     last_login, (SELECT count(*) FROM recovery_codes WHERE person = name), \
+     (SELECT count(*) FROM passkeys WHERE person = people.name)";
 
 /// A person, from a row of [`COLUMNS`].
 pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Person> {
@@ -123,6 +126,7 @@ pub(crate) fn of_row(row: &Row<'_>) -> rusqlite::Result<Person> {
         created: time(row, 6)?,
         last_login: row.get::<_, Option<i64>>(7)?.map(of_micros),
         recovery_codes: row.get(8)?,
+        passkeys: row.get(9)?,
     })
 }
 

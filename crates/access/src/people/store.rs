@@ -9,6 +9,7 @@ use crate::people::database::Database;
 use crate::people::lockout::Lockout;
 use crate::people::password::{self, Hasher};
 use crate::people::settings::Settings;
+use crate::webauthn::Challenges;
 
 /// The people of a console, with their sessions and tokens. Shared between threads.
 ///
@@ -18,6 +19,7 @@ pub struct People {
     pub(super) database: Database,
     pub(super) hasher: Hasher,
     pub(super) lockout: Lockout,
+    pub(super) challenges: Challenges,
     pub(super) settings: Settings,
 }
 
@@ -30,7 +32,8 @@ impl People {
     pub fn open(console: &Path, settings: Settings) -> Result<Self, Error> {
         let database = Database::open(console)?;
         let (hasher, lockout) = (Hasher::new(settings.password), Lockout::new(settings.clone()));
-        Ok(Self { database, hasher, lockout, settings })
+        let challenges = Challenges::new()?;
+        Ok(Self { database, hasher, lockout, challenges, settings })
     }
 
     /// Whether a password is good enough for that name.

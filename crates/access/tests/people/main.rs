@@ -12,6 +12,7 @@ use ringtap_model::Nanos;
 mod accounts;
 mod codes;
 mod login;
+mod passkeys;
 mod sessions;
 mod tokens;
 

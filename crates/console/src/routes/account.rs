@@ -1,4 +1,4 @@
-//! How somebody logs in: one's own second factor, and one's own sessions.
+//! How somebody logs in: one's own second factor, and one's own sessions. Passkeys are in `passkeys`.
 
 use std::net::SocketAddr;
 
@@ -21,7 +21,7 @@ use crate::viewer::Viewer;
 impl Viewer {
     /// The number of the session, of somebody who may change how to log in. A program that has a token may
     /// not: it would make more of it than it was given.
-    fn own_session(&self) -> Result<u64, Problem> {
+    pub(super) fn own_session(&self) -> Result<u64, Problem> {
         self.need(Right::Search)?;
         match self.identity.credential {
             Credential::Session(number) => Ok(number),
@@ -45,7 +45,7 @@ pub(crate) struct Proof {
 }
 
 /// Refuses those who are not who the session says.
-async fn prove(
+pub(super) async fn prove(
     app: &App,
     viewer: &Viewer,
     peer: SocketAddr,

@@ -13,6 +13,7 @@ mod ladder;
 pub(crate) mod live;
 mod lost_packets;
 mod packets;
+pub(crate) mod passkeys;
 pub(crate) mod people;
 pub(crate) mod recording;
 pub(crate) mod session;

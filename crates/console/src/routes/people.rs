@@ -51,14 +51,15 @@ pub(super) struct PersonAnswer {
     totp: bool,
     /// Recovery codes that were not used yet.
     recovery_codes: u32,
+    /// Passkeys that log the person in.
+    passkeys: u32,
     created_us: u64,
     last_login_us: Option<u64>,
 }
 
 impl From<Person> for PersonAnswer {
     fn from(person: Person) -> Self {
-        let Person { name, role, scope, disabled, must_change, totp, recovery_codes, created, last_login } =
-            person;
+        let Person { name, role, scope, disabled, must_change, totp, recovery_codes, passkeys, .. } = person;
         Self {
             name,
             role,
@@ -67,8 +68,9 @@ impl From<Person> for PersonAnswer {
             must_change,
             totp,
             recovery_codes,
-            created_us: created.micros(),
-            last_login_us: last_login.map(Nanos::micros),
+            passkeys,
+            created_us: person.created.micros(),
+            last_login_us: person.last_login.map(Nanos::micros),
         }
     }
 }

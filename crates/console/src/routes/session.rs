@@ -25,7 +25,7 @@ use crate::viewer::Viewer;
 /// Who is logged in.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
-struct SessionAnswer {
+pub(super) struct SessionAnswer {
     /// The name.
     user: String,
     #[schema(value_type = RoleName)]
@@ -49,7 +49,7 @@ pub(crate) async fn show(viewer: Viewer) -> Answer {
     Answer::of(of(&viewer.identity))
 }
 
-fn of(identity: &Identity) -> SessionAnswer {
+pub(super) fn of(identity: &Identity) -> SessionAnswer {
     SessionAnswer {
         user: identity.name.clone(),
         role: identity.role,
@@ -144,7 +144,7 @@ pub(super) fn agent(headers: &HeaderMap) -> String {
     headers.get(USER_AGENT).and_then(|agent| agent.to_str().ok()).unwrap_or_default().to_owned()
 }
 
-fn with_cookie(app: &App, session: &LoggedIn, mut response: Response) -> Response {
+pub(super) fn with_cookie(app: &App, session: &LoggedIn, mut response: Response) -> Response {
     let cookie = app.cookie(&session.session, None);
     response.headers_mut().extend(HeaderValue::from_str(&cookie).ok().map(|value| (SET_COOKIE, value)));
     response

@@ -130,6 +130,8 @@ fn a_token_changes_nothing_of_how_its_owner_logs_in() {
         ("POST", "totp/remove", Some(proof(None))),
         ("POST", "recovery-codes", Some(proof(None))),
         ("GET", "sessions", None),
+        ("GET", "passkeys", None),
+        ("POST", "passkeys/1/remove", Some(proof(None))),
         ("DELETE", "sessions", None),
         ("DELETE", "sessions/1", None),
     ] {

@@ -3,6 +3,7 @@
 
 mod account;
 mod client;
+mod passkeys;
 mod refused;
 mod server;
 

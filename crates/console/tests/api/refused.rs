@@ -28,6 +28,7 @@ fn nothing_is_answered_to_nobody() {
         "/api/v1/tokens",
         "/api/v1/account",
         "/api/v1/account/sessions",
+        "/api/v1/account/passkeys",
         "/api/v1/calls/00000000000000000000000000000000",
         "/api/v1/calls/00000000000000000000000000000000/ladder",
         "/api/v1/calls/00000000000000000000000000000000/ladder.svg",

@@ -38,4 +38,6 @@ export const admin = {
   'admin.role_about.officer': 'Answers for recordings: holds, hands over, and looks who did.',
   'admin.role_about.administrator': 'Sets all of it up, and has every right.',
   'admin.remove_totp': 'Remove the authenticator app',
+  'admin.passkeys': { one: '{n} passkey', other: '{n} passkeys' },
+  'admin.remove_passkeys': 'Remove the passkeys',
 };

@@ -75,4 +75,7 @@ export const common = {
   'login.recovery_about': 'One of those that were shown when the authenticator was set up. Each works once.',
   'login.with_recovery': 'Use a recovery code',
   'login.with_code': 'Use a code of the authenticator',
+  'login.passkey': 'Log in with a passkey',
+  'login.passkey_unwanted': 'No passkey was chosen.',
+  'login.passkey_refused': 'This passkey is not accepted here. Log in with your password, or ask an administrator.',
 };

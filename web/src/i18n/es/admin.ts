@@ -38,4 +38,6 @@ export const admin = {
   'admin.role_about.officer': 'Responde de las grabaciones: retiene, entrega y mira quién lo hizo.',
   'admin.role_about.administrator': 'Lo configura todo y tiene todos los permisos.',
   'admin.remove_totp': 'Quitar la aplicación de autenticación',
+  'admin.passkeys': { one: '{n} llave de acceso', other: '{n} llaves de acceso' },
+  'admin.remove_passkeys': 'Quitar las llaves de acceso',
 };

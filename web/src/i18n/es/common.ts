@@ -75,4 +75,7 @@ export const common = {
   'login.recovery_about': 'Uno de los que se mostraron al configurar el autenticador. Cada uno sirve una vez.',
   'login.with_recovery': 'Usar un código de recuperación',
   'login.with_code': 'Usar un código del autenticador',
+  'login.passkey': 'Entrar con una llave de acceso',
+  'login.passkey_unwanted': 'No se eligió ninguna llave de acceso.',
+  'login.passkey_refused': 'Esta llave de acceso no se acepta aquí. Entre con su contraseña o pregunte a un administrador.',
 };

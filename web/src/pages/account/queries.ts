@@ -1,7 +1,9 @@
 // What the page of one's own account asks the server.
 
 import { get, post, remove } from '../../lib/api';
-import type { MadeToken, NewToken, OwnPassword, OwnSessions, Person, Right, TokenList, TotpSecret } from '../../lib/types';
+import type {
+  MadeToken, NewPasskey, NewToken, OwnPassword, OwnSessions, Passkey, PasskeyList, PasskeyOptions, Person, Right, TokenList, TotpSecret,
+} from '../../lib/types';
 
 export function account(signal: AbortSignal): Promise<Person> {
   return get('/account', { signal });
@@ -23,6 +25,22 @@ export async function renewCodes(body: OwnPassword): Promise<string[]> {
 
 export function removeTotp(body: OwnPassword): Promise<unknown> {
   return post('/account/totp/remove', { body });
+}
+
+export function passkeys(signal: AbortSignal): Promise<PasskeyList> {
+  return get('/account/passkeys', { signal });
+}
+
+export function beginPasskey(body: OwnPassword): Promise<PasskeyOptions> {
+  return post('/account/passkeys/begin', { body });
+}
+
+export function addPasskey(body: NewPasskey): Promise<Passkey> {
+  return post('/account/passkeys', { body });
+}
+
+export function removePasskey(number: number, body: OwnPassword): Promise<unknown> {
+  return post('/account/passkeys/{number}/remove', { path: { number }, body });
 }
 
 export function sessions(signal: AbortSignal): Promise<OwnSessions> {

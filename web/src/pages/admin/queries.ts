@@ -23,6 +23,11 @@ export function removeTotpOf(name: string): Promise<unknown> {
   return remove('/people/{name}/totp', { path: { name } });
 }
 
+/** For somebody who has lost the device. */
+export function removePasskeysOf(name: string): Promise<unknown> {
+  return remove('/people/{name}/passkeys', { path: { name } });
+}
+
 /** A list as people write it: words with commas or spaces between them. */
 export function listOf(text: string): string[] {
   return text.split(/[\s,;]+/).filter((word) => word !== '');
