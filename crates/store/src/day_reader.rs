@@ -121,6 +121,11 @@ impl DayReader {
         Ok(count as u64)
     }
 
+    /// An error of the database, with the file.
+    pub(crate) fn failed(&self, error: rusqlite::Error) -> Error {
+        Error::database(&self.path, error)
+    }
+
     /// The open file.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection

@@ -57,6 +57,7 @@
 //! | `state` | [`Counts`], and what the threads of a writer share |
 //! | [`query`] | [`Query`] |
 //! | [`reader`] | [`Reader`], [`Found`] |
+//! | `follower` | [`Follower`] of calls as they are stored, by another process |
 //! | `search`, `search_sql`, `running` | [`Search`] of an expression by pages, and how it is stopped |
 #![forbid(unsafe_code)]
 
@@ -68,6 +69,7 @@ mod day_reader;
 mod directory;
 mod entry_file;
 pub mod error;
+mod follower;
 pub mod format;
 mod formats;
 mod holds;
@@ -93,6 +95,7 @@ mod texts;
 pub use annotate::Annotate;
 pub use day::Day;
 pub use error::Error;
+pub use follower::{Follower, Places};
 pub use holds::{hold, release};
 pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
