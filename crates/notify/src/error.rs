@@ -12,13 +12,12 @@ pub struct NotifyError {
 
 impl NotifyError {
     /// A fault that may pass.
-    #[cfg(any(test, feature = "network"))]
-    pub(crate) fn later(problem: impl Into<String>) -> Self {
+    pub fn later(problem: impl Into<String>) -> Self {
         Self { problem: one_line(&problem.into()), is_retryable: true }
     }
 
     /// A refusal that stays.
-    pub(crate) fn refused(problem: impl Into<String>) -> Self {
+    pub fn refused(problem: impl Into<String>) -> Self {
         Self { problem: one_line(&problem.into()), is_retryable: false }
     }
 }

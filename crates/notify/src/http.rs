@@ -62,7 +62,16 @@ impl HttpClient {
     }
 
     async fn post_to(&self, url: &str, body: &Value) -> Result<(), NotifyError> {
-        let request = self.client.post(url).header(CONTENT_TYPE, "application/json").body(body.to_string());
+        self.post_as(url, "application/json", body.to_string().into_bytes()).await
+    }
+
+    /// Posts bytes of that media type.
+    pub(crate) async fn post_bytes(&self, kind: &str, body: Vec<u8>) -> Result<(), NotifyError> {
+        self.post_as(&self.url, kind, body).await
+    }
+
+    async fn post_as(&self, url: &str, kind: &str, body: Vec<u8>) -> Result<(), NotifyError> {
+        let request = self.client.post(url).header(CONTENT_TYPE, kind).body(body);
         match request.send().await {
             Ok(answer) => judged(&self.host, answer.status()),
             // The texts of the error show the URL; its cause does not.

@@ -19,7 +19,9 @@
 //! | `notice`, `texts` | [`Notice`]: what they are told |
 //! | `sender` | [`Sender`]: delivers a notice, and waits for it |
 //! | `http`, `smtp`, `snmp`, `timeouts` | how each is told |
-//! | `absent` | [`Sender`] without the feature `network`: it refuses |
+//! | `poster` | [`Poster`] of what is no notice |
+//! | `absent` | [`Sender`] and [`Poster`] without the feature `network`: they refuse |
+//! | `backoff` | [`Backoff`]: waits between attempts |
 //! | `queue` | notices that wait, and [`Counts`] of what became of them |
 //! | `delivery` | [`Delivery`]: a thread, its queue and its sender |
 //! | `error` | [`NotifyError`] |
@@ -27,11 +29,14 @@
 
 #[cfg(not(feature = "network"))]
 mod absent;
+mod backoff;
 mod delivery;
 mod error;
 #[cfg(feature = "network")]
 mod http;
 mod notice;
+#[cfg(feature = "network")]
+mod poster;
 mod queue;
 #[cfg(feature = "network")]
 mod sender;
@@ -47,10 +52,13 @@ mod timeouts;
 mod url;
 
 #[cfg(not(feature = "network"))]
-pub use absent::Sender;
+pub use absent::{Poster, Sender};
+pub use backoff::Backoff;
 pub use delivery::{Delivery, TargetReport};
 pub use error::NotifyError;
 pub use notice::{Notice, NoticeKind};
+#[cfg(feature = "network")]
+pub use poster::Poster;
 pub use queue::{Counts, Pace};
 #[cfg(feature = "network")]
 pub use sender::Sender;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::backoff::Backoff;
 use crate::error::NotifyError;
 use crate::notice::Notice;
 
@@ -47,11 +48,7 @@ pub(crate) struct Queue {
     waiting: VecDeque<Waiting>,
     /// The one that is being sent.
     sending: Option<Waiting>,
-    pace: Pace,
-    /// Failures in a row.
-    failures: u32,
-    /// Nothing is sent before.
-    not_before: Duration,
+    backoff: Backoff,
     pub(crate) counts: Counts,
 }
 
@@ -66,9 +63,7 @@ impl Queue {
         Self {
             waiting: VecDeque::new(),
             sending: None,
-            pace,
-            failures: 0,
-            not_before: Duration::ZERO,
+            backoff: Backoff::new(pace.first, pace.longest),
             counts: Counts::default(),
         }
     }
@@ -88,7 +83,7 @@ impl Queue {
 
     /// The notice to send now. Call [`done`](Self::done) with what became of it.
     pub(crate) fn begin(&mut self, now: Duration) -> Option<Notice> {
-        if now < self.not_before {
+        if !self.backoff.wait(now).is_zero() {
             return None;
         }
         self.sending = self.waiting.pop_front();
@@ -103,14 +98,12 @@ impl Queue {
             Err(error) if !error.is_retryable => self.counts.refused += 1,
             Err(_) => return self.wait(now, sent),
         }
-        self.failures = 0;
+        self.backoff.succeeded();
     }
 
     fn wait(&mut self, now: Duration, failed: Waiting) {
         self.counts.retried += 1;
-        let doubled = self.pace.first.saturating_mul(1 << self.failures.min(16));
-        self.not_before = now + doubled.min(self.pace.longest);
-        self.failures += 1;
+        self.backoff.failed(now);
         if self.waiting.iter().any(|newer| newer.notice.alarm.id == failed.notice.alarm.id) {
             self.counts.replaced += 1;
         } else if self.waiting.len() >= MOST {
@@ -122,12 +115,12 @@ impl Queue {
 
     /// How long until something can be sent; None while nothing waits.
     pub(crate) fn wait_time(&self, now: Duration) -> Option<Duration> {
-        (!self.waiting.is_empty()).then(|| self.not_before.saturating_sub(now))
+        (!self.waiting.is_empty()).then(|| self.backoff.wait(now))
     }
 
     /// Whether the last attempt failed.
     pub(crate) fn is_failing(&self) -> bool {
-        self.failures > 0
+        self.backoff.is_failing()
     }
 
     /// Numbers of the notices of which nothing has become yet.

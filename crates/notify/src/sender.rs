@@ -43,17 +43,14 @@ impl Sender {
     /// A value of the target, its secret or its certificates cannot be used.
     pub fn open(target: &Target, secret: Option<&str>, host: &str) -> Result<Self, NotifyError> {
         target.check().map_err(|(key, problem)| NotifyError::refused(format!("{key} {problem}")))?;
-        // One is enough for the process, and there may be one already.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        install_crypto();
         let transport = match &target.protocol {
             Protocol::Webhook(http) => Transport::Webhook(HttpClient::open(http, secret)?),
             Protocol::Alertmanager(http) => Transport::Alertmanager(HttpClient::open(http, secret)?),
             Protocol::Smtp(smtp) => Transport::Smtp(Box::new(Mailer::open(smtp, secret, host)?)),
             Protocol::Snmp(snmp) => Transport::Snmp(Trapper::open(snmp)),
         };
-        // Names are resolved in the threads for what blocks.
-        let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
-        let runtime = runtime.map_err(|error| NotifyError::refused(format!("cannot be told: {error}")))?;
+        let runtime = runtime()?;
         Ok(Self { target: target.clone(), transport, runtime })
     }
 
@@ -92,4 +89,16 @@ impl Sender {
         let late = || NotifyError::later(format!("it does not answer within {} s", WHOLE.as_secs()));
         self.runtime.block_on(async { timeout(WHOLE, delivery).await.unwrap_or_else(|_| Err(late())) })
     }
+}
+
+/// One is enough for the process, and there may be one already.
+pub(crate) fn install_crypto() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+}
+
+/// What a delivery runs on.
+pub(crate) fn runtime() -> Result<Runtime, NotifyError> {
+    // Names are resolved in the threads for what blocks.
+    let runtime = Builder::new_current_thread().enable_all().max_blocking_threads(2).build();
+    runtime.map_err(|error| NotifyError::refused(format!("cannot be told: {error}")))
 }

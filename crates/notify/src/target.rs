@@ -163,9 +163,7 @@ impl Target {
     /// The TCP port that it is reached at; None where it is told by UDP.
     pub fn tcp_port(&self) -> Option<u16> {
         match &self.protocol {
-            Protocol::Webhook(http) | Protocol::Alertmanager(http) => {
-                Address::parse(&http.url).ok().map(|address| address.port)
-            }
+            Protocol::Webhook(http) | Protocol::Alertmanager(http) => http.port(),
             Protocol::Smtp(smtp) => Some(smtp.port),
             Protocol::Snmp(_) => None,
         }
@@ -191,7 +189,17 @@ impl Target {
 }
 
 impl Http {
-    fn check(&self) -> Result<(), TargetProblem> {
+    /// The TCP port that it is reached at, if its URL is right.
+    pub fn port(&self) -> Option<u16> {
+        Address::parse(&self.url).ok().map(|address| address.port)
+    }
+
+    /// What is wrong with its values, before any file is read.
+    ///
+    /// # Errors
+    ///
+    /// The key, and how to correct it.
+    pub fn check(&self) -> Result<(), TargetProblem> {
         let address = Address::parse(&self.url).map_err(|problem| ("url", problem))?;
         if !address.tls && self.header_file.is_some() && !address.is_this_machine() {
             let problem = "is sent without TLS, so that others on the way can read it: write https in url";
