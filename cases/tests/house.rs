@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 32] = [
+const LAYERS: [(&str, u8); 33] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -38,6 +38,7 @@ const LAYERS: [(&str, u8); 32] = [
     ("alarm", 3),
     ("doctor", 3),
     ("export", 3),
+    ("hook", 3),
     ("live", 3),
     ("recorder", 3),
     ("tui", 4),

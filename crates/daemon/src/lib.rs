@@ -36,6 +36,7 @@
 //! | `far_tier` | the bucket that older segments move to |
 //! | `kpis`, `trunk_outcomes` | rollups of KPIs; what became of the calls of each trunk |
 //! | `notices` | who is told of alarms |
+//! | [`hooks`] | calls that have ended, given to commands and servers by `ringtap hooks` |
 //! | `alarms`, `alarm_handle` | what raises alarms, and how others reach it |
 //! | `housekeeping` | the thread that deletes and moves segments |
 //! | `logger` | log lines on standard error |
@@ -52,6 +53,7 @@ pub mod control;
 mod far_tier;
 mod handover;
 mod heads;
+pub mod hooks;
 mod housekeeping;
 mod http;
 mod joining;
@@ -173,6 +175,9 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     threads.show_identities(identity_counts);
     // Set once, here.
     let _ = threads.shared_status.joins.set(joins);
+    if let Some(directory) = config.hooks_directory() {
+        let _ = threads.shared_status.hooks.set(directory.to_owned());
+    }
     key_holder.as_ref().map_or(Ok(()), KeyHolder::end_recovery)?;
     serve(&config, &threads, &clock, control, listener)?;
     system::notify(&[NotifyState::Ready]);
@@ -249,6 +254,7 @@ fn make_directories(config: &Config, user: Option<&User>) {
         config.spool.directory(),
         config.retention.tier().filter(|_| config.spool.directory().is_some()),
         config.process.control().and_then(Path::parent),
+        config.hooks_directory(),
     ] {
         // A directory that cannot be created may exist later: the store reports it and waits.
         if let Some(directory) = directory

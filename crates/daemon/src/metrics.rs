@@ -2,6 +2,7 @@
 
 mod alarms;
 mod family;
+mod hooks;
 mod notices;
 mod outcomes;
 mod trunks;
@@ -46,6 +47,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     families.extend(of_store(now));
     families.push(of_identities(shared_status));
     families.extend(notices::families(&now.notices));
+    families.extend(hooks::families(&now.hooks));
     families.extend(of_conversations(shared_status));
     families.extend(alarms::families(shared_status));
     families.extend(of_spool(now, workers));

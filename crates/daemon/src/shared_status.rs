@@ -1,5 +1,6 @@
 //! The figures that threads report, and a snapshot of all of them.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -76,6 +77,8 @@ pub(crate) struct SharedStatus {
     pub(crate) identities: OnceLock<Arc<ringtap_stir::Counts>>,
     /// Who was told of alarms; not set where nobody is.
     pub(crate) notices: OnceLock<Arc<crate::notices::Notices>>,
+    /// Where `ringtap hooks` saves its figures; not set where there are no hooks.
+    pub(crate) hooks: OnceLock<PathBuf>,
     store: CountsHandle,
     /// What the joiner of conversations has done; not set before it begins.
     pub(crate) joins: OnceLock<JoinCounts>,
@@ -94,6 +97,7 @@ impl SharedStatus {
             live_calls: LiveCalls::new(workers.len()),
             identities: OnceLock::new(),
             notices: OnceLock::new(),
+            hooks: OnceLock::new(),
             reports: workers.iter().map(|_| Mutex::default()).collect(),
             lost: workers.iter().map(|_| AtomicU64::new(0)).collect(),
             workers,
@@ -148,6 +152,7 @@ impl SharedStatus {
             cleared: self.corrections.erased_at_start(),
             amended: self.corrections.records_amended(),
             notices: self.notices.get().map(|notices| notices.figures()).unwrap_or_default(),
+            hooks: self.hooks.get().map(|directory| ringtap_hook::figures(directory)).unwrap_or_default(),
             resident: resident(),
         }
     }
@@ -195,6 +200,8 @@ pub(crate) struct Snapshot {
     pub(crate) amended: u64,
     /// What became of notices of alarms.
     pub(crate) notices: NoticeFigures,
+    /// What became of the calls of hooks.
+    pub(crate) hooks: Vec<ringtap_hook::HookFigures>,
     /// Bytes of memory in use.
     pub(crate) resident: u64,
 }

@@ -239,6 +239,7 @@ mod tests {
             spool: None,
             cleared: 0,
             amended: 0,
+            hooks: Vec::new(),
             notices: crate::notices::NoticeFigures::default(),
             resident: 212 << 20,
         };

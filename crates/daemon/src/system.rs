@@ -17,15 +17,20 @@ use rustix::fs::{CWD, Gid, Mode, OFlags, Uid, fchown, fstat, mkdirat, openat};
 use rustix::io::Errno;
 use sd_notify::NotifyState;
 
-/// The user to become, looked up before anything is opened.
+/// The user of `[process] user`.
 pub(crate) fn user(name: &str) -> anyhow::Result<Option<User>> {
+    user_of("[process] user", name)
+}
+
+/// The user to become, as that key names it, looked up before anything is opened.
+pub(crate) fn user_of(key: &str, name: &str) -> anyhow::Result<Option<User>> {
     if name.is_empty() {
         return Ok(None);
     }
-    let found = User::from_name(name).with_context(|| format!("[process] user: cannot look up `{name}`"))?;
+    let found = User::from_name(name).with_context(|| format!("{key}: cannot look up `{name}`"))?;
     let Some(user) = found else {
         bail!(
-            "[process] user: there is no user `{name}`: create it (`useradd --system {name}`), or leave it \
+            "{key}: there is no user `{name}`: create it (`useradd --system {name}`), or leave it \
             empty"
         );
     };
@@ -33,9 +38,7 @@ pub(crate) fn user(name: &str) -> anyhow::Result<Option<User>> {
         return Ok(None);
     }
     if !geteuid().is_root() {
-        bail!(
-            "[process] user: only root can become `{name}`: start as root, or as `{name}` with capabilities"
-        );
+        bail!("{key}: only root can become `{name}`: start as root, or as `{name}` with capabilities");
     }
     Ok(Some(user))
 }

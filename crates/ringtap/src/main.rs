@@ -82,8 +82,8 @@ fn main() -> ExitCode {
 }
 
 fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
-    // The daemon handles signals itself.
-    if !matches!(command, Command::Run(_) | Command::DaemonProcess) {
+    // Those that drop privileges have one thread until then, and handle signals themselves.
+    if !matches!(command, Command::Run(_) | Command::Hooks(_) | Command::DaemonProcess) {
         interrupt::watch()?;
     }
     match command {
@@ -99,6 +99,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Kpis(kpis) => kpis.run(screen),
         Command::Open(open) => open.run(screen),
         Command::Console(console) => console.run(screen),
+        Command::Hooks(hooks) => hooks.run(screen),
         Command::Why(why) => why.run(screen),
         Command::Alarms(alarms) => alarms.run(screen),
         Command::Acknowledge(acknowledge) => acknowledge.run(screen),

@@ -44,6 +44,9 @@ pub fn check(file: &ConfigFile) -> CheckReport {
     let mut checked = check.capture();
     checked.extend(check.secrets());
     checked.extend(check.paths(user.as_ref()));
+    let hooks = file.config.hooks();
+    check.problems.extend(crate::hooks::check(file, &hooks));
+    checked.extend(plural(hooks.len(), "hook", "hooks"));
     let name = Rights { user: user.as_ref() }.name();
     let checked = format!("{} as user {name}", checked.join(", "));
     CheckReport { problems: check.problems, remarks: check.remarks, checked }

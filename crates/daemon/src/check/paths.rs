@@ -59,6 +59,7 @@ pub(super) fn named(file: &ConfigFile) -> Vec<NamedPath> {
         (("store", "outbox"), Some(config.store.outbox.as_path())),
         (("journal", "path"), config.journal.path.parent().filter(|_| config.journal.enabled)),
         (("process", "control"), config.process.control().and_then(Path::parent)),
+        (("hooks", "directory"), config.hooks_directory()),
     ];
     let directories = directories.into_iter().filter_map(|(key, path)| Some((key, path?.to_owned())));
     // What the spool has in directories of its own, where they exist.
@@ -94,6 +95,7 @@ fn secret_key(config: &crate::config::Config, path: &Path) -> (&'static str, &'s
         path if spool.is_some_and(|files| files.sign == path) => ("spool", "sign"),
         path if metrics.token.as_deref() == Some(path) => ("metrics", "token"),
         path if config.notify_files().any(|secret| secret == path) => ("[notify]", "name"),
+        path if config.hook_files().any(|secret| secret == path) => ("[hook]", "name"),
         path if metrics.tls.is_some_and(|(_, key)| key == path) => ("metrics", "certificate_key"),
         _ => ("retention", "tier_credentials"),
     }

@@ -48,6 +48,11 @@ pub(super) struct Mistake {
 }
 
 impl Mistake {
+    /// In an entry of that list.
+    pub(super) fn of_entry(list: &'static str, place: usize, key: &'static str, problem: String) -> Self {
+        Self { entry: Some((list, place)), key, problem }
+    }
+
     /// With its line.
     pub(super) fn explained(self, document: &Document<'_>) -> ConfigError {
         match self.entry {

@@ -13,6 +13,9 @@ mod conversations;
 mod document;
 mod engine;
 mod error;
+mod hook;
+mod hook_config;
+mod hooks;
 mod hours;
 mod identity;
 mod keep_rule;
@@ -46,6 +49,8 @@ use conversations::Conversations;
 use document::Document;
 use engine::Limits;
 pub use error::ConfigError;
+use hook::HookEntry;
+use hooks::Hooks;
 use identity::Identity;
 pub(crate) use keep_rule::KeepRule;
 use key::{Key, Keys, Section};
@@ -84,6 +89,8 @@ macro_rules! sections {
             pub(crate) alarm: Vec<AlarmRule>,
             /// Who is told of alarms.
             pub(crate) notify: Vec<NotifyTarget>,
+            /// Who is given calls that have ended.
+            pub(crate) hook: Vec<HookEntry>,
         }
 
         impl Config {
@@ -91,8 +98,13 @@ macro_rules! sections {
             pub(crate) const SECTIONS: &[Section] = &[$($Section::SECTION),+];
 
             /// The lists of tables.
-            pub(crate) const LISTS: &[Section] =
-                &[KeepRule::SECTION, TrunkGroup::SECTION, AlarmRule::SECTION, NotifyTarget::SECTION];
+            pub(crate) const LISTS: &[Section] = &[
+                KeepRule::SECTION,
+                TrunkGroup::SECTION,
+                AlarmRule::SECTION,
+                NotifyTarget::SECTION,
+                HookEntry::SECTION,
+            ];
 
             /// Adopts the keys that a reload applies.
             pub(crate) fn adopt_live(&mut self, fresh: Self) {
@@ -127,6 +139,7 @@ sections! {
     store: Store,
     kpi: Kpi,
     alarms: Alarms,
+    hooks: Hooks,
     journal: Journal,
     spool: Spool,
     retention: Retention,
@@ -154,6 +167,7 @@ impl Config {
         keys.chain([credentials])
             .chain(metrics)
             .chain(self.notify_files())
+            .chain(self.hook_files())
             .filter(|path| path.is_absolute())
             .collect()
     }
@@ -202,6 +216,8 @@ impl Config {
         }
         let alarms = config.read_alarms().err().unwrap_or_default();
         wrong.extend(alarms.into_iter().map(|mistake| mistake.explained(&document)));
+        let hooks = config.read_hooks().err().unwrap_or_default();
+        wrong.extend(hooks.into_iter().map(|mistake| mistake.explained(&document)));
         wrong.extend(config.trunks().err().map(|error| trunk::explained(&error, &document)));
         ConfigError::all(wrong).map_or(Ok(config), Err)
     }

@@ -32,7 +32,7 @@ pub fn default_file() -> String {
     for line in TRUNKS_EXAMPLE.lines() {
         let _ = writeln!(text, "# {line}");
     }
-    for (words, example) in [(ALARMS, ALARMS_EXAMPLE), (TARGETS, TARGETS_EXAMPLE)] {
+    for (words, example) in [(ALARMS, ALARMS_EXAMPLE), (TARGETS, TARGETS_EXAMPLE), (HOOKS, HOOKS_EXAMPLE)] {
         let _ = write!(text, "\n# {words}\n");
         for line in example.lines() {
             let _ = writeln!(text, "# {line}");
@@ -114,6 +114,24 @@ kind = \"alertmanager\"
 url = \"http://127.0.0.1:9093\"
 ";
 
+const HOOKS: &str = "Who is given calls that have ended, by `ringtap hooks`.";
+const HOOKS_EXAMPLE: &str = "\
+[[hook]]
+name = \"transcription\"
+when = \"recorded\"
+query = \"trunk:carrier-a dur>10\"
+command = [\"/usr/local/bin/transcribe\", \"--language\", \"de\"]
+sound = \"path\"
+timeout = \"10m\"
+
+[[hook]]
+name = \"tickets\"
+query = \"state:failed\"
+url = \"https://tickets.example.org/ringtap\"
+header_file = \"/etc/ringtap-keys/tickets\"
+mask = true
+";
+
 /// `docs/manual/configuration.md`.
 #[cfg(test)]
 fn manual() -> String {
@@ -157,13 +175,20 @@ fn manual() -> String {
     for key in <super::TrunkGroup as super::key::Keys>::SECTION.keys {
         let _ = writeln!(page, "| `{}` | {} | {} |", key.name, (key.default)(), key.description);
     }
-    for (name, words, example, keys) in [
-        ("alarm", ALARMS, ALARMS_EXAMPLE, <super::AlarmRule as super::key::Keys>::SECTION.keys),
-        ("notify", TARGETS, TARGETS_EXAMPLE, <super::NotifyTarget as super::key::Keys>::SECTION.keys),
+    for (name, words, example, other, keys) in [
+        ("alarm", ALARMS, ALARMS_EXAMPLE, "alarms", <super::AlarmRule as super::key::Keys>::SECTION.keys),
+        (
+            "notify",
+            TARGETS,
+            TARGETS_EXAMPLE,
+            "alarms",
+            <super::NotifyTarget as super::key::Keys>::SECTION.keys,
+        ),
+        ("hook", HOOKS, HOOKS_EXAMPLE, "hooks", <super::HookEntry as super::key::Keys>::SECTION.keys),
     ] {
         let _ = write!(
             page,
-            "\n## [[{name}]]\n\n{words} See [alarms](alarms.md).\n\n```toml\n{example}```\n\n\
+            "\n## [[{name}]]\n\n{words} See [{other}]({other}.md).\n\n```toml\n{example}```\n\n\
              | key | default | meaning |\n|---|---|---|\n"
         );
         for key in keys {
@@ -214,10 +239,11 @@ mod tests {
     fn the_examples_are_right() {
         let text = format!(
             "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ndirectory = \"/x\"\n{TRUNKS_EXAMPLE}\
-             {ALARMS_EXAMPLE}{TARGETS_EXAMPLE}"
+             {ALARMS_EXAMPLE}{TARGETS_EXAMPLE}{HOOKS_EXAMPLE}"
         );
-        let config = Config::parse(&text).unwrap().alarms();
-        assert_eq!((config.settings.rules.len(), config.targets.len()), (2, 2));
+        let config = Config::parse(&text).unwrap();
+        let alarms = config.alarms();
+        assert_eq!((alarms.settings.rules.len(), alarms.targets.len(), config.hooks().len()), (2, 2, 2));
     }
 
     #[test]

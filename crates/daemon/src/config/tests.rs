@@ -86,8 +86,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "wombat = 1\n",
         "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [quality], \
-         [identity], [conversations], [store], [kpi], [alarms], [journal], [spool], [retention], [metrics], \
-         [log], \
+         [identity], [conversations], [store], [kpi], [alarms], [hooks], [journal], [spool], [retention], \
+         [metrics], [log], \
          [process]",
     ),
     (

@@ -107,6 +107,28 @@ choice! {
     }
 }
 
+choice! {
+    /// Which calls a hook gets.
+    pub(crate) enum HookWhen {
+        /// All that have ended.
+        Finished = "finished",
+        /// Those of which something was recorded.
+        Recorded = "recorded",
+    }
+}
+
+choice! {
+    /// What a hook gets of the sound of a call.
+    pub(crate) enum HookSoundName {
+        /// Nothing.
+        None = "none",
+        /// The path of a file.
+        Path = "path",
+        /// The file.
+        Upload = "upload",
+    }
+}
+
 impl KeepScope {
     /// Of a call.
     pub(crate) fn of_call(self) -> RecordingScope {

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ringtap_capture::live;
 use ringtap_engine::Counters;
+use ringtap_hook::{HookCounts, HookFigures};
 use ringtap_model::Nanos;
 use ringtap_store::{StoreSettings, StoreWriter};
 
@@ -83,10 +84,11 @@ fn the_last_bucket_of_a_histogram_has_everything() {
     }
 }
 
-/// A snapshot of somebody who is told of alarms, so that each family has a sample.
+/// A snapshot of somebody who is told of alarms, and of calls, so that each family has a sample.
 fn snapshot(shared_status: &SharedStatus) -> Snapshot {
     let targets = vec![("pager".into(), ringtap_notify::Counts::default(), 0)];
-    Snapshot { notices: NoticeFigures { targets, dropped: 0 }, ..shared_status.snapshot() }
+    let hooks = vec![HookFigures { hook: "archive".into(), counts: HookCounts::default(), waiting: 0 }];
+    Snapshot { notices: NoticeFigures { targets, dropped: 0 }, hooks, ..shared_status.snapshot() }
 }
 
 /// Each name is valid, unique, has a help text and is in the manual.

@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 
 use crate::config::{Config, KeyFiles, LogLevel};
 use crate::processes::channel;
+use crate::processes::hook_source::{HookSource, OpenHook};
 use crate::processes::notify_source::{NotifySource, OpenTarget};
 
 /// The hidden command of these processes.
@@ -32,6 +33,10 @@ pub(crate) enum Role {
     NotifyStarter(NotifySource),
     /// Tells of alarms.
     Notify { targets: Vec<OpenTarget>, host: String },
+    /// Reads the secrets of hooks, and starts a process for each delivery.
+    HookStarter(HookSource),
+    /// Delivers one call.
+    Hook(OpenHook),
 }
 
 /// What the process needs that starts the other one.

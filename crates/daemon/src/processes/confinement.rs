@@ -69,6 +69,8 @@ impl Confinement {
         let mut reads = paths(&SYSTEM);
         reads.extend(beside.map(|file| reloaded(file, &secrets)));
         reads.extend(config.capture.files.iter().cloned());
+        // For the metrics: what `ringtap hooks` saves there.
+        reads.extend(config.hooks_directory().filter(|path| path.is_dir()).map(Path::to_owned));
         Self { reads, writes, ..Self::of(system_calls::of_capture()) }
     }
 

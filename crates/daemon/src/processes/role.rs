@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use crate::processes::child::{Role, Start, read_line};
 use crate::processes::serving::Work;
-use crate::processes::{key_role, network_role, notify_role};
+use crate::processes::{hook_role, key_role, network_role, notify_role};
 use crate::{logger, system};
 
 /// Runs as such a process until the daemon ends.
@@ -50,6 +50,8 @@ fn prepared(start: Start) -> anyhow::Result<Work> {
         Role::NetworkStarter(source) => network_role::starter(source, user.as_ref(), start.log),
         Role::NotifyStarter(source) => notify_role::starter(source, user.as_ref(), start.log),
         Role::Notify { targets, host } => notify_role::client(&targets, &host, user.as_ref()),
+        Role::HookStarter(source) => hook_role::starter(source),
+        Role::Hook(open) => hook_role::deliverer(open, user.as_ref()),
         Role::Network { settings, keys } => network_role::client(settings, keys, user.as_ref()),
     }
 }

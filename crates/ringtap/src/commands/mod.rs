@@ -21,6 +21,7 @@ pub(crate) mod forget;
 pub(crate) mod generate;
 pub(crate) mod hold;
 pub(crate) mod holds;
+pub(crate) mod hooks;
 pub(crate) mod keep;
 pub(crate) mod key;
 pub(crate) mod kpis;

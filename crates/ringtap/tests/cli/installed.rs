@@ -80,7 +80,7 @@ fn the_configuration_that_is_installed_lacks_nothing_but_an_interface() {
 /// Debian 12's systemd has no @sandbox, and ignores a group of calls that it does not know.
 #[test]
 fn the_units_name_the_calls_by_which_ringtap_confines_itself() {
-    for unit in ["ringtap", "ringtap-console"] {
+    for unit in ["ringtap", "ringtap-console", "ringtap-hooks"] {
         let unit = fs::read_to_string(root().join(format!("packaging/{unit}.service"))).unwrap();
         let filter = unit.lines().find_map(|line| line.strip_prefix("SystemCallFilter=")).expect("a filter");
         let named: Vec<&str> = filter.split(' ').collect();

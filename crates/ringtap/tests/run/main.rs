@@ -10,6 +10,7 @@
 //! | `disk` | a small disk |
 //! | `far` | segments that move to a bucket |
 //! | `guarded` | who may reach the daemon, and who may read what it writes |
+//! | `hooks` | calls that commands and servers are given |
 //! | `interrupted` | calls that a kill cut off: recorded, held, exported, forgotten |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `metrics` | metrics for other machines |
@@ -35,6 +36,8 @@ mod disk;
 #[cfg(feature = "s3")]
 mod far;
 mod guarded;
+#[cfg(feature = "network")]
+mod hooks;
 mod interrupted;
 mod kept;
 mod lost;
