@@ -1,5 +1,5 @@
 //! Parsers that turn the bytes of a telephone network into views: link layers, tunnels, IP, UDP, TCP, SCTP,
-//! RTP, RTCP, SIP, SDP, HEP.
+//! RTP, RTCP, SIP, SDP, HEP, RADIUS.
 //!
 //! Not here: state of any kind. The engine reassembles fragments and TCP segments.
 //!
@@ -38,12 +38,14 @@
 //! | [`websocket`] | the framing of SIP over WebSocket |
 //! | [`stun`] | STUN, which shares ports with media, and media relayed by TURN |
 //! | [`hep`] | messages from capture agents in proxies and switches |
+//! | [`radius`] | who was let into a network, and which addresses it was given |
 //! | [`unfollowed`] | nothing: it names protocols of telephony that no tracker follows |
 #![forbid(unsafe_code)]
 
 pub mod frame;
 pub mod hep;
 pub mod quality;
+pub mod radius;
 pub mod rtcp;
 pub mod rtp;
 pub mod sdp;

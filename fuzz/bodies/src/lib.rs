@@ -16,6 +16,7 @@
 //! | [`frame`] | no frame of any link type causes a panic; returned data lie within the frame |
 //! | [`media`] | RTP, RTCP, STUN and TURN: lengths add up, each byte is returned once |
 //! | [`hep`] | the stated length suffices, and is the same in a stream |
+//! | [`radius`] | values lie in the packet, one behind the other; what follows the packet changes nothing |
 //! | [`sip`] | every accessor; a copied or anonymised message is still that message |
 //! | [`stream`] | a stream cut anywhere gives the same messages |
 //! | [`sdp`] | every accessor; ports, types and clocks within their ranges |
@@ -44,6 +45,7 @@ mod frame;
 mod hep;
 mod media;
 mod network;
+mod radius;
 mod records;
 mod scratch;
 mod sdp;
@@ -61,6 +63,7 @@ pub use frame::frame;
 pub use hep::hep;
 pub use media::media;
 pub use network::network;
+pub use radius::radius;
 pub use records::{compact, journal, outbox};
 pub use sdp::sdp;
 pub use search::search;
@@ -73,10 +76,11 @@ pub use websocket::websocket;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 23] = [
+pub const BODIES: [Body; 24] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
+    ("radius", radius),
     ("sip", sip),
     ("stream", stream),
     ("sdp", sdp),

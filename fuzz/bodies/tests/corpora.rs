@@ -88,6 +88,7 @@ targets!(
     frame,
     media,
     hep,
+    radius,
     sip,
     stream,
     sdp,
