@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 33] = [
+const LAYERS: [(&str, u8); 34] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -24,6 +24,7 @@ const LAYERS: [(&str, u8); 33] = [
     ("capture", 2),
     ("audio", 2),
     ("conversation", 2),
+    ("identity", 2),
     ("investigate", 2),
     ("kpi", 2),
     ("notify", 2),

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use ringtap_model::record::Name;
 use ringtap_model::{
-    Alarm, Amendment, Call, Dtmf, Failure, Field, FieldType, Interval, Join, Message, MethodCount, Note,
-    Record, Registration, Stream, Transaction, User,
+    Alarm, Amendment, Call, Dtmf, Failure, Field, FieldType, HeldAddress, Identity, Interval, Join, Message,
+    MethodCount, Note, Record, Registration, Stream, Transaction, User,
 };
 use ringtap_quality::notes::{THRESHOLDS, Threshold};
 
@@ -43,6 +43,8 @@ fn manual() -> String {
     section::<Transaction>(&mut page, "transaction");
     section::<Alarm>(&mut page, "alarm");
     section::<Amendment>(&mut page, "amendment");
+    section::<Identity>(&mut page, "identity");
+    section::<HeldAddress>(&mut page, "identity: an entry of `addresses`");
     section::<User>(&mut page, "user");
     section::<MethodCount>(&mut page, "user: an entry of `methods`");
     section::<Failure>(&mut page, "user: an entry of `failures`");

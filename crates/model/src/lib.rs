@@ -24,6 +24,7 @@
 //! | `definition` | macros that define each field once |
 //! | [`note`], [`direction`] | [`Note`], what an engineer would remark, and [`Direction`] |
 //! | [`call`], [`stream`], [`registration`], [`message`], [`transaction`], [`alarm`] | the records |
+//! | [`identity`] | the record of a subscriber's session |
 //! | [`amendment`] | what a later record changes of earlier ones |
 #![forbid(unsafe_code)]
 
@@ -36,6 +37,7 @@ pub mod direction;
 pub mod filter;
 pub mod frame;
 pub mod id;
+pub mod identity;
 pub mod message;
 pub mod network;
 pub mod note;
@@ -57,6 +59,7 @@ pub use direction::Direction;
 pub use filter::{Condition, Filter};
 pub use frame::{Frame, LinkType};
 pub use id::Id;
+pub use identity::{HeldAddress, Identity, SessionBegin, SessionEnd};
 pub use message::Message;
 pub use network::{Network, NotANetwork};
 pub use note::{Note, NoteCode};

@@ -321,6 +321,8 @@ mod tests {
         check::<crate::Alarm>();
         check::<crate::Amendment>();
         check::<crate::User>();
+        check::<crate::Identity>();
+        check::<crate::HeldAddress>();
         check::<crate::MethodCount>();
         check::<crate::Failure>();
     }

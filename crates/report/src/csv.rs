@@ -7,8 +7,8 @@
 use std::io::{self, Write};
 
 use ringtap_model::{
-    Alarm, Call, Dtmf, Failure, Field, FieldType, Interval, Message, MethodCount, Record, Registration,
-    Stream, User, Value,
+    Alarm, Call, Dtmf, Failure, Field, FieldType, Identity, Interval, Message, MethodCount, Record,
+    Registration, Stream, User, Value,
 };
 use serde_json::Number;
 
@@ -32,6 +32,8 @@ pub enum RecordKind {
     Alarms,
     /// One line a user
     Users,
+    /// One line a session
+    Identities,
 }
 
 impl RecordKind {
@@ -45,6 +47,7 @@ impl RecordKind {
             Self::Messages => names::<Message>().collect(),
             Self::Alarms => names::<Alarm>().collect(),
             Self::Users => names::<User>().collect(),
+            Self::Identities => names::<Identity>().collect(),
         }
     }
 }

@@ -17,6 +17,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`calls`], [`streams`], [`registrations`], [`messages`], [`alarms`], [`users`] | tables of records |
+//! | [`identities`] | tables of subscribers' sessions |
 //! | [`detail`] | one call in full |
 //! | [`ladder`], [`svg`] | messages, streams and digits over time: as text, as a drawing |
 //! | [`html`] | a capture as one page for a browser |
@@ -38,6 +39,7 @@ pub mod detail;
 pub mod fields;
 pub mod file;
 pub mod html;
+pub mod identities;
 pub mod json;
 pub mod ladder;
 pub mod message;

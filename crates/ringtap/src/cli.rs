@@ -25,6 +25,7 @@ use crate::commands::{
     hold::Hold,
     holds::Holds,
     hooks::Hooks,
+    identity::IdentityArgs,
     keep::Keep,
     key::KeyArgs,
     kpis::Kpis,
@@ -87,6 +88,8 @@ pub(crate) enum Command {
     Messages(Messages),
     #[command(name = "users")]
     Users(Box<UserList>),
+    #[command(name = "identity")]
+    Identity(Box<IdentityArgs>),
     Kpis(Box<Kpis>),
     Console(ConsoleArgs),
     Hooks(Hooks),
@@ -137,6 +140,7 @@ impl Command {
             | Self::Registrations(_)
             | Self::Messages(_)
             | Self::Users(_)
+            | Self::Identity(_)
             | Self::Kpis(_)
             | Self::Why(_)
             | Self::Mcp(_)

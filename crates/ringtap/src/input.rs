@@ -22,7 +22,7 @@ use clap::{Args, value_parser};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use ringtap_capture::{Capture, Damage, Merge};
 use ringtap_engine::config::TRANSACTIONS;
-use ringtap_engine::{Config, Counters, Engine};
+use ringtap_engine::{Config, Counters, Engine, Tracker};
 pub(crate) use ringtap_export::find::Listener;
 use ringtap_model::Frame;
 use ringtap_report::summary::{self, TimeSpan};
@@ -221,7 +221,27 @@ impl Input {
     }
 
     fn pass_in_one<S: Listener>(&self, sink: &mut S, bar: &ProgressBar, is_ahead: bool) -> Pass {
-        let mut engine = Engine::new(self.config());
+        self.pass_through(Engine::new(self.config()), sink, bar, is_ahead)
+    }
+
+    /// Like [`pass`](Self::pass), with a tracker added.
+    pub(crate) fn pass_to<X: Tracker, S: Listener>(
+        &self,
+        tracker: X,
+        sink: &mut S,
+        bar: &ProgressBar,
+    ) -> Pass {
+        let is_ahead = Workers::default().number(self.size()) > 1;
+        self.pass_through(Engine::with_tracker(self.config(), tracker), sink, bar, is_ahead)
+    }
+
+    fn pass_through<X: Tracker, S: Listener>(
+        &self,
+        mut engine: Engine<X>,
+        sink: &mut S,
+        bar: &ProgressBar,
+        is_ahead: bool,
+    ) -> Pass {
         let mut frames = self.frames();
         let end = self.feed(&mut frames, sink, (bar, is_ahead), |batch, sink| engine.batch(batch, sink));
         engine.close(sink);

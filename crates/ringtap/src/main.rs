@@ -96,6 +96,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Registrations(registrations) => registrations.run(screen),
         Command::Messages(messages) => messages.run(screen),
         Command::Users(users) => users.run(screen),
+        Command::Identity(identity) => identity.run(screen),
         Command::Kpis(kpis) => kpis.run(screen),
         Command::Open(open) => open.run(screen),
         Command::Console(console) => console.run(screen),

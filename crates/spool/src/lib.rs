@@ -101,7 +101,7 @@ pub use trust::head::{KnownHead, NotAHead};
 pub use trust::key_service::KeyService;
 pub use trust::master_key::MasterKey;
 pub use trust::remote_keys::RemoteKeys;
-pub use trust::secret_file::read as secret;
+pub use trust::secret_file::{read as secret, read_long as secrets};
 pub use trust::sign::{NotAKey, PublicKey, Signer};
 pub use trust::verify::report::{ChainHead, Fault, Finding, VerifyOptions, VerifyReport};
 pub use trust::verify::run::verify;

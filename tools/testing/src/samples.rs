@@ -4,10 +4,10 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use ringtap_model::{
-    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Failure, Hz, Id, Interval, LostAt,
-    Message, MethodCount, Nanos, Party, Protocol, QualityReport, QualityReportKind, QualityView, Recorded,
-    Registration, RegistrationState, RtcpReport, RtcpReportKind, RttSource, Severity, Stream, Transaction,
-    Transport, User,
+    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Failure, HeldAddress, Hz, Id, Identity,
+    Interval, LostAt, Message, MethodCount, Nanos, Party, Protocol, QualityReport, QualityReportKind,
+    QualityView, Recorded, Registration, RegistrationState, RtcpReport, RtcpReportKind, RttSource,
+    SessionBegin, Severity, Stream, Transaction, Transport, User,
 };
 
 /// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
@@ -414,5 +414,53 @@ pub fn user() -> User {
         failures: vec![Failure { code: 403, count: 5 }, Failure { code: 486, count: 2 }],
         first: START,
         last: START + Nanos::from_secs(600),
+    }
+}
+
+/// A session that is open, with one address.
+pub fn identity() -> Identity {
+    let start = Nanos::from_millis(1_795_226_400_000);
+    Identity {
+        id: Id([9; 16]),
+        user: Some("bob".into()),
+        station: Some("02-00-5E-10-00-01".into()),
+        nas: "192.0.2.1".into(),
+        session: Some("S1".into()),
+        ipv4: vec!["203.0.113.7".into()],
+        ipv6_prefixes: Vec::new(),
+        start,
+        end: None,
+        end_cause: None,
+        octets_in: Some(1_000),
+        octets_out: None,
+        begun_by: SessionBegin::Started,
+        last: start,
+        terminate_cause: None,
+        nas_start: None,
+        names: vec!["bob".into(), "02-00-5E-10-00-01".into()],
+        called_station: None,
+        nas_identifier: None,
+        nas_port: Some(7),
+        nas_port_id: None,
+        circuit: None,
+        remote: None,
+        imsi: None,
+        imeisv: None,
+        multi_session: None,
+        class: None,
+        addresses: vec![HeldAddress {
+            network: "203.0.113.7".into(),
+            first_port: None,
+            last_port: None,
+            attribute: "Framed-IP-Address".into(),
+            from: start,
+            from_frame: 12,
+            until: None,
+            until_frame: None,
+            end_cause: None,
+        }],
+        packets: 2,
+        retransmissions: 0,
+        changes: 0,
     }
 }

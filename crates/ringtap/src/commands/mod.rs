@@ -22,6 +22,7 @@ pub(crate) mod generate;
 pub(crate) mod hold;
 pub(crate) mod holds;
 pub(crate) mod hooks;
+pub(crate) mod identity;
 pub(crate) mod keep;
 pub(crate) mod key;
 pub(crate) mod kpis;

@@ -36,6 +36,7 @@ mod flood;
 mod formats;
 mod found;
 mod hostile_files;
+mod identity;
 mod installed;
 mod kpis;
 mod live;

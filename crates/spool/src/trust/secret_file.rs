@@ -36,8 +36,12 @@ fn read_up_to(path: &Path, most: u64) -> Result<Zeroizing<Vec<u8>>, Error> {
     Ok(bytes)
 }
 
-/// A file that only its owner and its group may read, with many keys.
-pub(crate) fn read_long(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
+/// The first MiB of a file that only its owner and its group may read, with many keys.
+///
+/// # Errors
+///
+/// The file cannot be read, or others may read or change it.
+pub fn read_long(path: &Path) -> Result<Zeroizing<Vec<u8>>, Error> {
     read_up_to(path, MOST_KEYS)
 }
 

@@ -1,0 +1,36 @@
+//! What was counted while sessions were followed.
+
+/// Figures of a [`Sessions`](crate::Sessions).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// RADIUS packets that were read.
+    pub packets: u64,
+    /// Packets on the ports of RADIUS that are none, or were cut by the capture.
+    pub malformed: u64,
+    /// Requests and answers that repeat one already seen.
+    pub retransmissions: u64,
+    /// Answers whose request was not seen.
+    pub unpaired: u64,
+    /// Requests without an answer.
+    pub unanswered: u64,
+    /// Access-Rejects.
+    pub rejected: u64,
+    /// Packets whose authenticators were made with their client's secret.
+    pub right: u64,
+    /// Packets whose authenticators were not. They changed no session.
+    pub wrong: u64,
+    /// Packets that could not be checked: no secret, no request, nothing to check.
+    pub unchecked: u64,
+    /// Accounting reports of a session that had already ended, and were older than its end.
+    pub stale: u64,
+    /// Addresses that another session got while their session had not ended.
+    pub reassigned: u64,
+    /// Sessions that gave way to others at the ceiling; their records are whole up to then.
+    pub evicted: u64,
+    /// Requests that gave way at the ceiling before they were answered.
+    pub requests_evicted: u64,
+    /// User-Names and station ids of one packet or session that were too many.
+    pub names_dropped: u64,
+    /// Addresses of one packet or session that were too many.
+    pub addresses_dropped: u64,
+}

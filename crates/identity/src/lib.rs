@@ -1,0 +1,53 @@
+//! Identities: who was let into the network, and which addresses they had when, from RADIUS.
+//!
+//! [`Sessions`] follows requests and answers, and makes an [`Identity`](ringtap_model::Identity) of each
+//! session; [`IdentityTracker`] does so in an engine. [`Holders`] tells from records who had an address and a
+//! port at a time.
+//!
+//! Not here: the bytes of RADIUS (`wire::radius`), DHCP, targets.
+//!
+//! The one invariant: a session has an address from the packet that gave it until the packet that took it
+//! away or gave it to somebody else, and its record names both.
+//!
+//! ```
+//! use ringtap_identity::{Holders, Limits, Secrets, Sessions};
+//! use ringtap_model::Nanos;
+//!
+//! let mut sessions = Sessions::new(Limits::default(), Secrets::default());
+//! let records = sessions.close();
+//! assert!(Holders::new(&records).find([192, 0, 2, 7].into(), Some(40_001), Some(Nanos::ZERO)).is_empty());
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `sessions`, `table`, `session` | the sessions, how they are found, one of them |
+//! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
+//! | `pending` | requests that wait for their answers |
+//! | `line`, `names` | what a session without an id is found by; when two names are one user's |
+//! | `holders`, `prefix` | who had an address |
+//! | `secrets`, `counts`, `carried` | shared secrets, figures, where a packet was seen |
+//! | `tracker` | the engine's way in |
+#![forbid(unsafe_code)]
+
+mod carried;
+mod counts;
+mod facts;
+mod holders;
+mod line;
+mod names;
+mod pending;
+mod ports;
+mod prefix;
+mod report;
+mod secrets;
+mod session;
+mod sessions;
+mod table;
+mod tracker;
+
+pub use carried::Carried;
+pub use counts::Counts;
+pub use holders::{Holder, Holders};
+pub use secrets::{Secrets, WrongLine};
+pub use sessions::{Limits, Sessions};
+pub use tracker::IdentityTracker;

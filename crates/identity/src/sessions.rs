@@ -1,0 +1,474 @@
+//! The table of sessions, and what each RADIUS packet changes in it.
+
+use std::net::IpAddr;
+
+use ringtap_model::{Identity, Nanos, SessionBegin, SessionEnd};
+use ringtap_wire::radius::{Verdict, View, code};
+
+use crate::carried::Carried;
+use crate::counts::Counts;
+use crate::facts::{Assigned, Facts};
+use crate::line::Line;
+use crate::pending::{Request, RequestKey, Requests};
+use crate::report::{Report, Status};
+use crate::secrets::Secrets;
+use crate::session::{Moment, Session};
+use crate::table::Table;
+
+/// How much is followed, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Sessions at once.
+    pub sessions: usize,
+    /// Requests that wait for an answer at once.
+    pub requests: usize,
+    /// How long a session may be silent. One whose interim interval is known may be silent for three of them.
+    pub idle: Nanos,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { sessions: 1_000_000, requests: 65_536, idle: Nanos::from_secs(48 * 3_600) }
+    }
+}
+
+/// Follows sessions. Call [`Sessions::packet`] for each RADIUS packet in order, then [`Sessions::take`] the
+/// records of those that are over; at the end of the input, [`Sessions::close`].
+///
+/// INVARIANT: never more sessions and requests than [`Limits`] says.
+#[derive(Debug)]
+pub struct Sessions {
+    limits: Limits,
+    secrets: Secrets,
+    now: Nanos,
+    table: Table,
+    requests: Requests,
+    counts: Counts,
+    over: Vec<Identity>,
+}
+
+impl Sessions {
+    /// Follows nothing yet.
+    pub fn new(limits: Limits, secrets: Secrets) -> Self {
+        Self {
+            limits,
+            secrets,
+            now: Nanos::ZERO,
+            table: Table::default(),
+            requests: Requests::new(limits.requests),
+            counts: Counts::default(),
+            over: Vec::new(),
+        }
+    }
+
+    /// Handles a packet.
+    pub fn packet(&mut self, view: &View<'_>, carried: Carried) {
+        self.advance(carried.time);
+        self.counts.packets += 1;
+        let is_request = code::is_request(view.code());
+        let (client, server) = match is_request {
+            true => (carried.src, carried.dst),
+            false => (carried.dst, carried.src),
+        };
+        let key = RequestKey { client, server, identifier: view.identifier() };
+        if !self.is_believed(view, &key) {
+            return;
+        }
+        match is_request {
+            true => self.request(view, key, carried),
+            false => self.answer(view, &key, carried),
+        }
+    }
+
+    /// Counts bytes that are no RADIUS packet.
+    pub fn malformed(&mut self) {
+        self.counts.malformed += 1;
+    }
+
+    /// Records of the sessions that are over since this was last asked.
+    pub fn take(&mut self) -> Vec<Identity> {
+        std::mem::take(&mut self.over)
+    }
+
+    /// What was counted so far.
+    pub fn counts(&self) -> Counts {
+        let unanswered = self.requests.unanswered;
+        Counts { unanswered, requests_evicted: self.requests.evicted, ..self.counts }
+    }
+
+    /// Ends the input: all sessions become records, the earliest first. Those that had not ended have no end.
+    pub fn close(&mut self) -> Vec<Identity> {
+        self.requests.unanswered += self.requests.left();
+        let mut over = self.take();
+        over.extend(self.table.drain().into_iter().map(Session::into_record));
+        over
+    }
+
+    /// Expires what is due at `now`, and makes the records of sessions that ended a while ago.
+    pub fn advance(&mut self, now: Nanos) {
+        self.now = self.now.max(now);
+        self.requests.advance(self.now);
+        while let Some((deadline, serial)) = self.table.first_due().filter(|due| due.0 <= self.now) {
+            let has_ended = self.table.find(serial).is_none_or(|session| session.end.is_some());
+            if has_ended {
+                self.finish(serial);
+            } else {
+                self.end(serial, Moment { time: deadline, frame: None }, SessionEnd::Expired);
+            }
+        }
+    }
+
+    /// Whether a packet may change sessions: its authenticators are not wrong.
+    fn is_believed(&mut self, view: &View<'_>, key: &RequestKey) -> bool {
+        let request = self.requests.find(key).filter(|_| !code::is_request(view.code()));
+        let request = request.map(|request| request.authenticator);
+        // A change or a disconnection is the server's request: the NAS shares its secret with it either way.
+        let nas = match view.code() {
+            code::DISCONNECT_REQUEST..=code::COA_NAK => key.server,
+            _ => key.client,
+        };
+        let secret = self.secrets.of(nas.ip);
+        let check = secret.map(|secret| view.check(secret, request.as_ref()).verdict());
+        match check.unwrap_or_default() {
+            Verdict::Right => self.counts.right += 1,
+            Verdict::Wrong => self.counts.wrong += 1,
+            Verdict::Unchecked => self.counts.unchecked += 1,
+        }
+        check != Some(Verdict::Wrong)
+    }
+
+    fn request(&mut self, view: &View<'_>, key: RequestKey, carried: Carried) {
+        let authenticator = *view.authenticator();
+        let known = self.requests.find(&key);
+        if let Some(old) = known.filter(|old| old.code == view.code() && old.authenticator == authenticator) {
+            let session = old.session;
+            self.repeated(session, carried.time);
+            return;
+        }
+        let facts = Facts::read(view);
+        let session = match view.code() {
+            code::ACCOUNTING_REQUEST => self.accounting(&facts, carried),
+            _ => None,
+        };
+        let (code, time) = (view.code(), carried.time);
+        let request = Request { code, authenticator, time, is_answered: false, facts, session };
+        self.requests.insert(key, request);
+    }
+
+    fn answer(&mut self, view: &View<'_>, key: &RequestKey, carried: Carried) {
+        let asked = code::request_of(view.code());
+        let fits =
+            |request: &&mut Request| Some(request.code) == asked || request.code == code::STATUS_SERVER;
+        let Some(request) = self.requests.find(key).filter(fits) else {
+            self.counts.unpaired += 1;
+            return self.orphan(view, key.client.ip, carried);
+        };
+        if request.is_answered {
+            let session = request.session;
+            return self.repeated(session, carried.time);
+        }
+        request.is_answered = true;
+        if Some(request.code) != asked {
+            return;
+        }
+        let (asked, mut session) = (std::mem::take(&mut request.facts), request.session);
+        match view.code() {
+            code::ACCESS_ACCEPT => session = self.accepted(&asked, view, key.client.ip, carried),
+            code::ACCESS_REJECT => self.counts.rejected += 1,
+            code::DISCONNECT_ACK => session = self.disconnected(&asked, key.server.ip, carried),
+            code::COA_ACK => session = self.changed(&asked, key.server.ip),
+            _ => {}
+        }
+        self.touch(session, carried.time);
+        if let Some(request) = self.requests.find(key).filter(|request| request.session != session) {
+            request.session = session;
+            // Only now is it known what the request was about.
+            self.touch(session, carried.time);
+        }
+    }
+
+    /// An answer without its request: an Access-Accept that gives an address says enough.
+    fn orphan(&mut self, view: &View<'_>, nas: IpAddr, carried: Carried) {
+        if view.code() == code::ACCESS_ACCEPT && !Facts::read(view).addresses.is_empty() {
+            let session = self.accepted(&Facts::default(), view, nas, carried);
+            self.touch(session, carried.time);
+        }
+    }
+
+    /// A packet that was seen before.
+    fn repeated(&mut self, session: Option<u64>, time: Nanos) {
+        self.counts.retransmissions += 1;
+        self.touch(session, time);
+        if let Some(session) = session.and_then(|serial| self.table.find(serial)) {
+            session.retransmissions += 1;
+        }
+    }
+
+    /// Counts a packet about a session.
+    fn touch(&mut self, serial: Option<u64>, time: Nanos) {
+        let Some((serial, session)) = serial.and_then(|serial| Some((serial, self.table.find(serial)?)))
+        else {
+            return;
+        };
+        session.packets += 1;
+        session.last = session.last.max(time);
+        let deadline = session.last + self.limits.idle_of(&session.facts);
+        if session.end.is_none() {
+            self.table.set_deadline(serial, deadline);
+        }
+    }
+
+    /// The server let a user in.
+    fn accepted(&mut self, asked: &Facts, view: &View<'_>, sender: IpAddr, carried: Carried) -> Option<u64> {
+        let granted = Facts::read(view);
+        let nas = asked.nas(sender);
+        let mut lines = Line::of(&nas, asked);
+        lines.extend(Line::of(&nas, &granted).into_iter().filter(|line| matches!(line, Line::Class(..))));
+        if !asked.is_about_somebody() && !granted.is_about_somebody() {
+            return None;
+        }
+        let by_id = asked.session.as_ref().and_then(|id| self.table.by_id(&nas, id));
+        let by_line = lines.iter().rev().filter_map(|line| self.table.by_line(line));
+        let mut candidates: Vec<u64> = by_id.into_iter().chain(by_line).collect();
+        candidates.retain(|serial| {
+            self.table.find(*serial).is_some_and(|session| {
+                // Whoever logs in again on a line may get other addresses: that is another session. And one
+                // Class may be that of many users.
+                let keeps = granted.addresses.iter().all(|assigned| session.holds(assigned));
+                let is_other = session.facts.session.is_some()
+                    && asked.session.is_some()
+                    && session.facts.session != asked.session;
+                session.end.is_none() && keeps && !is_other && session.facts.may_be(asked)
+            })
+        });
+        let known = candidates.first().copied();
+        let moment = Moment { time: carried.time, frame: Some(carried.frame) };
+        let serial =
+            known.unwrap_or_else(|| self.begin(nas, lines, SessionBegin::Accepted, moment.time, carried));
+        if let Some(session) = self.table.find(serial) {
+            session.learn(asked, &mut self.counts);
+            session.learn(&granted, &mut self.counts);
+        }
+        if let Some(id) = granted.session.as_ref().or(asked.session.as_ref()) {
+            self.table.name(serial, id);
+        }
+        self.assign(serial, &granted, moment);
+        Some(serial)
+    }
+
+    /// The NAS reported.
+    fn accounting(&mut self, facts: &Facts, carried: Carried) -> Option<u64> {
+        let report = Report::new(facts, carried)?;
+        let nas = facts.nas(carried.src.ip);
+        if report.status == Status::Restart {
+            for serial in self.table.of_nas(&nas) {
+                let began = self.table.find(serial).map(|session| session.start);
+                // A report that was delayed says nothing of those that began since.
+                if began.is_some_and(|began| began > report.at.time) {
+                    continue;
+                }
+                self.end(serial, report.at, SessionEnd::NasRestarted);
+            }
+            return None;
+        }
+        let serial = self.reported(&nas, facts, &report, carried)?;
+        if let Some(session) = self.table.find(serial) {
+            report.apply(session);
+            session.learn(facts, &mut self.counts);
+        }
+        if let Some(id) = &facts.session {
+            self.table.name(serial, id);
+        }
+        let has_ended = self.table.find(serial).is_none_or(|session| session.end.is_some());
+        if has_ended {
+            // The report of an end that was already known: only its figures are new.
+            self.touch(Some(serial), carried.time);
+            return Some(serial);
+        }
+        let from = self.table.find(serial).filter(|session| session.packets == 0);
+        let from = from.map_or(report.at.time, |session| session.start);
+        self.assign(serial, facts, Moment { time: from, ..report.at });
+        self.touch(Some(serial), carried.time);
+        if report.status == Status::Stop {
+            self.end(serial, report.at, SessionEnd::Stopped);
+        }
+        Some(serial)
+    }
+
+    /// The session that a report is about; a new one where none is known. `None` where it is too old.
+    fn reported(&mut self, nas: &str, facts: &Facts, report: &Report, carried: Carried) -> Option<u64> {
+        let lines = Line::of(nas, facts);
+        let by_id = facts.session.as_ref().and_then(|id| self.table.by_id(nas, id));
+        let known = by_id.or_else(|| {
+            let found: Vec<u64> = lines.iter().filter_map(|line| self.table.by_line(line)).collect();
+            found.into_iter().find(|serial| self.waits(*serial, facts))
+        });
+        let mut start = report.start();
+        if let Some(serial) = known {
+            let session = self.table.find(serial)?;
+            match session.end {
+                Some(_) if report.is_late(session) && report.status == Status::Stop => return Some(serial),
+                Some(_) if report.is_late(session) => {
+                    self.counts.stale += 1;
+                    self.repeated(Some(serial), carried.time);
+                    return None;
+                }
+                Some((end, _)) => {
+                    start = start.max(end);
+                    self.finish(serial);
+                }
+                None if report.is_another(session, facts) => {
+                    self.end(serial, report.at, SessionEnd::Replaced);
+                    self.finish(serial);
+                }
+                None => return Some(serial),
+            }
+        }
+        Some(self.begin(nas.to_owned(), lines, report.begun_by(), start, carried))
+    }
+
+    /// Whether a session that the server accepted waits for its first report, which this may be.
+    fn waits(&mut self, serial: u64, facts: &Facts) -> bool {
+        self.table.find(serial).is_some_and(|session| {
+            let own = &session.facts;
+            let is_free = own.session.is_none() || facts.session.is_none();
+            session.end.is_none() && is_free && own.may_be(facts)
+        })
+    }
+
+    /// The NAS ended a session as it was told.
+    fn disconnected(&mut self, asked: &Facts, nas: IpAddr, carried: Carried) -> Option<u64> {
+        let serial = self.named(asked, nas)?;
+        let at = Moment { time: carried.time, frame: Some(carried.frame) };
+        self.end(serial, at, SessionEnd::Disconnected);
+        Some(serial)
+    }
+
+    /// The NAS changed a session as it was told.
+    fn changed(&mut self, asked: &Facts, nas: IpAddr) -> Option<u64> {
+        let serial = self.named(asked, nas)?;
+        let session = self.table.find(serial)?;
+        session.changes += 1;
+        Some(serial)
+    }
+
+    /// The session that a request of the server names: by its id, its address, its user or station (RFC 5176
+    /// section 3).
+    fn named(&mut self, asked: &Facts, nas: IpAddr) -> Option<u64> {
+        let nas = asked.nas(nas);
+        let by_id = asked.session.as_ref().and_then(|id| self.table.by_id(&nas, id));
+        by_id.or_else(|| {
+            let sessions = match asked.addresses.first() {
+                Some(assigned) => self.table.with_address(assigned),
+                None => self.table.of_nas(&nas),
+            };
+            let mut sessions = sessions.into_iter().rev();
+            sessions.find(|serial| {
+                self.table.find(*serial).is_some_and(|session| {
+                    let has = asked.addresses.iter().all(|assigned| session.holds(assigned));
+                    let is_named = asked.is_about_somebody() && asked.session.is_none() && session.nas == nas;
+                    session.end.is_none() && is_named && session.facts.may_be(asked) && has
+                })
+            })
+        })
+    }
+
+    fn begin(
+        &mut self,
+        nas: String,
+        lines: Vec<Line>,
+        begun_by: SessionBegin,
+        start: Nanos,
+        carried: Carried,
+    ) -> u64 {
+        while self.table.len() >= self.limits.sessions.max(1) {
+            // Those that have ended are due first, then those silent for longest.
+            let Some((_, serial)) = self.table.first_due() else { break };
+            let is_open = self.table.find(serial).is_some_and(|session| session.end.is_none());
+            self.counts.evicted += u64::from(is_open);
+            self.finish(serial);
+        }
+        self.table.insert(Session {
+            nas,
+            facts: Facts::default(),
+            lines,
+            begun_by,
+            first_frame: carried.frame,
+            first: carried.time,
+            start,
+            last: carried.time,
+            end: None,
+            deadline: carried.time + self.limits.idle,
+            holds: Vec::new(),
+            packets: 0,
+            retransmissions: 0,
+            changes: 0,
+        })
+    }
+
+    /// Gives a session the addresses of a packet. Those of a kind that it has and the packet does not list
+    /// are no longer its own; those that other sessions have are taken from them.
+    fn assign(&mut self, serial: u64, facts: &Facts, at: Moment) {
+        let Some(session) = self.table.find(serial) else { return };
+        let is_listed = |kind| facts.addresses.iter().any(|assigned| assigned.kind == kind);
+        let released = session.release(at, SessionEnd::Changed, |own| {
+            let is_gone = is_listed(own.kind) || facts.released.contains(&own.kind);
+            is_gone && !facts.addresses.contains(own)
+        });
+        self.table.release(serial, &released);
+        for assigned in &facts.addresses {
+            let Some(session) = self.table.find(serial) else { return };
+            if session.holds(assigned) {
+                continue;
+            }
+            session.hold(*assigned, at, &mut self.counts);
+            self.table.hold(serial, assigned);
+            for other in self.table.with_address(assigned) {
+                if other != serial {
+                    self.lose(other, assigned, at);
+                }
+            }
+        }
+    }
+
+    /// Another session got an address that this one has: it has ended unnoticed, or moved on.
+    fn lose(&mut self, serial: u64, taken: &Assigned, at: Moment) {
+        let Some(session) = self.table.find(serial) else { return };
+        let released = session.release(at, SessionEnd::Reassigned, |own| own.conflicts(taken));
+        let is_over = !released.is_empty() && !session.has_address();
+        self.counts.reassigned += released.len() as u64;
+        self.table.release(serial, &released);
+        if is_over {
+            self.end(serial, at, SessionEnd::Reassigned);
+        }
+    }
+
+    /// Ends a session that has not ended. It stays for [`LINGER`], so that late reports find it.
+    fn end(&mut self, serial: u64, at: Moment, cause: SessionEnd) {
+        let Some(session) = self.table.find(serial).filter(|session| session.end.is_none()) else { return };
+        session.end = Some((at.time.max(session.start), cause));
+        let released = session.release(at, cause, |_| true);
+        self.table.release(serial, &released);
+        self.table.set_deadline(serial, self.now.max(at.time) + LINGER);
+    }
+
+    fn finish(&mut self, serial: u64) {
+        self.over.extend(self.table.remove(serial).map(Session::into_record));
+    }
+}
+
+impl Limits {
+    /// How long this session may be silent.
+    fn idle_of(&self, facts: &Facts) -> Nanos {
+        match facts.interim {
+            // Two reports may be lost.
+            Some(seconds @ 1..) => (Nanos::from_secs(3 * u64::from(seconds)) + GRACE).min(self.idle),
+            _ => self.idle,
+        }
+    }
+}
+
+/// How long the record of a session that has ended waits for late reports.
+const LINGER: Nanos = Nanos::from_secs(60);
+/// How late a report may be.
+const GRACE: Nanos = Nanos::from_secs(300);

@@ -1,0 +1,167 @@
+//! Sessions and the ways to find one: by its id, its line, its NAS, its addresses, its deadline.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, HashMap};
+
+use ringtap_model::Nanos;
+
+use crate::facts::{AddressKey, Assigned};
+use crate::line::Line;
+use crate::session::Session;
+
+/// Sessions by a serial number that ascends.
+#[derive(Debug, Default)]
+pub(crate) struct Table {
+    next: u64,
+    sessions: HashMap<u64, Session>,
+    /// By NAS and Acct-Session-Id.
+    by_id: HashMap<(String, String), u64>,
+    by_line: HashMap<Line, u64>,
+    by_nas: HashMap<String, BTreeSet<u64>>,
+    by_address: HashMap<AddressKey, Vec<u64>>,
+    /// A deadline that was moved is here too, and is passed over.
+    deadlines: BinaryHeap<Reverse<(Nanos, u64)>>,
+}
+
+impl Table {
+    pub(crate) fn len(&self) -> usize {
+        self.sessions.len()
+    }
+
+    pub(crate) fn find(&mut self, serial: u64) -> Option<&mut Session> {
+        self.sessions.get_mut(&serial)
+    }
+
+    pub(crate) fn by_id(&self, nas: &str, session: &str) -> Option<u64> {
+        self.by_id.get(&(nas.to_owned(), session.to_owned())).copied()
+    }
+
+    pub(crate) fn by_line(&self, line: &Line) -> Option<u64> {
+        self.by_line.get(line).copied()
+    }
+
+    /// Sessions of a NAS, the earliest first.
+    pub(crate) fn of_nas(&self, nas: &str) -> Vec<u64> {
+        self.by_nas.get(nas).into_iter().flatten().copied().collect()
+    }
+
+    /// Sessions that have exactly this address, or blocks of its ports.
+    pub(crate) fn with_address(&self, assigned: &Assigned) -> Vec<u64> {
+        let found = assigned.key().and_then(|key| self.by_address.get(&key));
+        found.cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn insert(&mut self, session: Session) -> u64 {
+        let serial = self.next;
+        self.next += 1;
+        self.by_nas.entry(session.nas.clone()).or_default().insert(serial);
+        for line in &session.lines {
+            self.by_line.insert(line.clone(), serial);
+        }
+        self.deadlines.push(Reverse((session.deadline, serial)));
+        let id = session.facts.session.clone();
+        self.sessions.insert(serial, session);
+        if let Some(id) = id {
+            self.name(serial, &id);
+        }
+        serial
+    }
+
+    /// The session is found by this id from now on.
+    pub(crate) fn name(&mut self, serial: u64, id: &str) {
+        let Some(session) = self.sessions.get_mut(&serial) else { return };
+        if let Some(old) = session.facts.session.replace(id.to_owned()).filter(|old| old != id) {
+            self.by_id.remove(&(session.nas.clone(), old));
+        }
+        self.by_id.insert((session.nas.clone(), id.to_owned()), serial);
+    }
+
+    /// Moves the deadline of a session, which is found at it.
+    pub(crate) fn set_deadline(&mut self, serial: u64, deadline: Nanos) {
+        let Some(session) = self.sessions.get_mut(&serial) else { return };
+        // A later deadline is found where the earlier one is due.
+        if deadline < session.deadline {
+            self.deadlines.push(Reverse((deadline, serial)));
+        }
+        session.deadline = deadline;
+    }
+
+    /// The session whose deadline is next, with it.
+    pub(crate) fn first_due(&mut self) -> Option<(Nanos, u64)> {
+        loop {
+            let Reverse((deadline, serial)) = *self.deadlines.peek()?;
+            let now_due = self.sessions.get(&serial).map(|session| session.deadline);
+            if now_due == Some(deadline) {
+                return Some((deadline, serial));
+            }
+            self.deadlines.pop();
+            if let Some(moved) = now_due.filter(|moved| *moved > deadline) {
+                self.deadlines.push(Reverse((moved, serial)));
+            }
+        }
+    }
+
+    pub(crate) fn hold(&mut self, serial: u64, assigned: &Assigned) {
+        let Some(key) = assigned.key() else { return };
+        let serials = self.by_address.entry(key).or_default();
+        if !serials.contains(&serial) {
+            serials.push(serial);
+        }
+    }
+
+    /// The session no longer has these.
+    pub(crate) fn release(&mut self, serial: u64, released: &[Assigned]) {
+        for assigned in released {
+            let Some(session) = self.sessions.get(&serial) else { return };
+            // It may have the same address by another attribute, or another block of its ports.
+            if session.open().any(|hold| hold.assigned.key() == assigned.key()) {
+                continue;
+            }
+            self.forget_address(serial, assigned);
+        }
+    }
+
+    fn forget_address(&mut self, serial: u64, assigned: &Assigned) {
+        let Some(key) = assigned.key() else { return };
+        if let Some(serials) = self.by_address.get_mut(&key) {
+            serials.retain(|other| *other != serial);
+            if serials.is_empty() {
+                self.by_address.remove(&key);
+            }
+        }
+    }
+
+    /// Takes a session out, and all that leads to it.
+    pub(crate) fn remove(&mut self, serial: u64) -> Option<Session> {
+        let open: Vec<Assigned> = self.sessions.get(&serial)?.open().map(|hold| hold.assigned).collect();
+        let session = self.sessions.remove(&serial)?;
+        for assigned in &open {
+            self.forget_address(serial, assigned);
+        }
+        for line in &session.lines {
+            if self.by_line.get(line) == Some(&serial) {
+                self.by_line.remove(line);
+            }
+        }
+        if let Some(id) = &session.facts.session {
+            let key = (session.nas.clone(), id.clone());
+            if self.by_id.get(&key) == Some(&serial) {
+                self.by_id.remove(&key);
+            }
+        }
+        if let Some(serials) = self.by_nas.get_mut(&session.nas) {
+            serials.remove(&serial);
+            if serials.is_empty() {
+                self.by_nas.remove(&session.nas);
+            }
+        }
+        Some(session)
+    }
+
+    /// Takes all out, the earliest first.
+    pub(crate) fn drain(&mut self) -> Vec<Session> {
+        let mut all: Vec<(u64, Session)> = std::mem::take(self).sessions.into_iter().collect();
+        all.sort_by_key(|(serial, session)| (session.start, *serial));
+        all.into_iter().map(|(_, session)| session).collect()
+    }
+}

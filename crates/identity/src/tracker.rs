@@ -1,0 +1,47 @@
+//! Sessions as a tracker of the engine.
+
+use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
+use ringtap_wire::radius::{View, looks_like_radius};
+
+use crate::carried::Carried;
+use crate::sessions::Sessions;
+
+/// Emits an [`Identity`](ringtap_model::Identity) for each session, and [`Counts`](crate::Counts) at the end.
+///
+/// For one engine: of a team, workers would see the NAS's packets or the server's.
+#[derive(Debug)]
+pub struct IdentityTracker(Sessions);
+
+impl IdentityTracker {
+    /// Follows these sessions.
+    pub fn new(sessions: Sessions) -> Self {
+        Self(sessions)
+    }
+}
+
+impl Tracker for IdentityTracker {
+    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), ..Wants::NOTHING };
+
+    fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, cx: &mut Context<'_, S>) {
+        let frame = datagram.frames.last().copied().unwrap_or_default();
+        let Datagram { time, src, dst, .. } = *datagram;
+        match View::parse(datagram.data) {
+            Ok(view) => self.0.packet(&view, Carried { time, src, dst, frame }),
+            Err(_) => self.0.malformed(),
+        }
+        self.0.take().iter().for_each(|identity| cx.emit(identity));
+    }
+
+    fn close<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        self.0.close().iter().for_each(|identity| cx.emit(identity));
+        cx.emit(&self.0.counts());
+    }
+}
+
+fn is_radius(datagram: &Datagram<'_>) -> bool {
+    looks_like_radius(datagram.data)
+}
+
+/// Authentication, accounting, their numbers before RFC 2865, and dynamic authorisation (RFC 5176, and
+/// Cisco's).
+const PORTS: [u16; 6] = [1812, 1813, 1645, 1646, 3799, 1700];

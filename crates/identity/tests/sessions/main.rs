@@ -1,0 +1,6 @@
+//! Sessions from packets: the gaps of other systems, one test each, cases of their own, and a model.
+
+mod cases;
+mod gaps;
+mod model;
+mod packets;

@@ -1,0 +1,143 @@
+//! The record of a subscriber's session: who had which addresses, from RADIUS.
+
+use crate::definition::{names, record};
+use crate::{Id, Nanos};
+
+names! {
+    /// What a session was first heard of by.
+    pub enum SessionBegin {
+        /// The server let the user in (Access-Accept), and no accounting followed.
+        Accepted = "accepted",
+        /// The NAS reported its start.
+        Started = "started",
+        /// An interim report: the session began before the capture, or its start was lost.
+        Interim = "interim",
+        /// The report of its end: nothing was heard of it before.
+        Stopped = "stopped",
+    }
+}
+
+names! {
+    /// Why a session ended, or an address was no longer its user's.
+    pub enum SessionEnd {
+        /// The NAS reported the end.
+        Stopped = "stopped",
+        /// The server had the NAS end it (Disconnect-ACK).
+        Disconnected = "disconnected",
+        /// The NAS restarted, or went out of service (Accounting-On, Accounting-Off).
+        NasRestarted = "nas_restarted",
+        /// Another session got the address; of a session, the last one that it had.
+        Reassigned = "reassigned",
+        /// The NAS reported other addresses of the same kind, or took the address back.
+        Changed = "changed",
+        /// The NAS began another session under the same session id.
+        Replaced = "replaced",
+        /// Nothing was heard of the session for as long as a session may be silent.
+        Expired = "expired",
+    }
+}
+
+record! {
+    /// An address, a prefix or a block of ports that a session had, and the packets that prove it.
+    #[part]
+    #[name = "held_address"]
+    pub struct HeldAddress {
+        /// Address, or prefix with its length in bits.
+        pub network: String,
+        /// First port of the block, where the address is shared; null where all ports are the user's.
+        pub first_port: Option<u16>,
+        /// Last port of the block.
+        pub last_port: Option<u16>,
+        /// Attribute that named it.
+        pub attribute: String,
+        /// From when on the session had it.
+        #[name = "from_us"]
+        pub from: Nanos,
+        /// Number of the frame that says so.
+        pub from_frame: u64,
+        /// Until when; null while it has it.
+        #[name = "until_us"]
+        pub until: Option<Nanos>,
+        /// Number of the frame that says so; null where it is because nothing was heard.
+        pub until_frame: Option<u64>,
+        /// Why it no longer has it.
+        pub end_cause: Option<SessionEnd>,
+    }
+}
+
+record! {
+    /// A subscriber's session, from RADIUS: who it was, and which addresses it had when.
+    #[name = "identity"]
+    pub struct Identity {
+        /// Derived from the NAS, the session id, and the time and the frame it was first heard of.
+        pub id: Id,
+        /// First User-Name.
+        pub user: Option<String>,
+        /// First Calling-Station-Id: number, MAC address or line.
+        pub station: Option<String>,
+        /// The NAS: NAS-IP-Address, else NAS-IPv6-Address, else NAS-Identifier, else the sender of its
+        /// requests.
+        pub nas: String,
+        /// Acct-Session-Id.
+        pub session: Option<String>,
+        /// Every IPv4 address and network that it had.
+        pub ipv4: Vec<String>,
+        /// Every IPv6 address and prefix that it had.
+        pub ipv6_prefixes: Vec<String>,
+        /// When it began: by the report of its start, or by how long it had lasted in the first report.
+        #[name = "start_us"]
+        pub start: Nanos,
+        /// When it ended; null where it had not when the input ended.
+        #[name = "end_us"]
+        pub end: Option<Nanos>,
+        /// Why it ended.
+        pub end_cause: Option<SessionEnd>,
+        /// Bytes from the user, by the last report.
+        #[unit = Bytes]
+        pub octets_in: Option<u64>,
+        /// Bytes to the user, by the last report.
+        #[unit = Bytes]
+        pub octets_out: Option<u64>,
+        /// What it was first heard of by.
+        pub begun_by: SessionBegin,
+        /// When a packet was last about it.
+        #[name = "last_us"]
+        pub last: Nanos,
+        /// Acct-Terminate-Cause of its end (RFC 2866 section 5.10).
+        pub terminate_cause: Option<u32>,
+        /// When it began by the NAS's clock (Event-Timestamp of its start).
+        #[name = "nas_start_us"]
+        pub nas_start: Option<Nanos>,
+        /// Every User-Name, Calling-Station-Id and Chargeable-User-Identity that its packets named.
+        pub names: Vec<String>,
+        /// Called-Station-Id.
+        pub called_station: Option<String>,
+        /// NAS-Identifier.
+        pub nas_identifier: Option<String>,
+        /// NAS-Port.
+        pub nas_port: Option<u32>,
+        /// NAS-Port-Id.
+        pub nas_port_id: Option<String>,
+        /// Line: Agent-Circuit-Id (RFC 4679).
+        pub circuit: Option<String>,
+        /// Subscriber as the access node names it: Agent-Remote-Id (RFC 4679).
+        pub remote: Option<String>,
+        /// 3GPP-IMSI.
+        pub imsi: Option<String>,
+        /// 3GPP-IMEISV.
+        pub imeisv: Option<String>,
+        /// Acct-Multi-Session-Id.
+        pub multi_session: Option<String>,
+        /// Class, in hexadecimal digits.
+        pub class: Option<String>,
+        /// Each address with its time and its evidence.
+        pub addresses: Vec<HeldAddress>,
+        /// RADIUS packets about it, repeats included.
+        #[unit = Packets]
+        pub packets: u32,
+        /// Those of them that repeat one already seen.
+        pub retransmissions: u32,
+        /// Changes of its authorisation that the NAS acknowledged (CoA-ACK).
+        pub changes: u32,
+    }
+}

@@ -1,0 +1,273 @@
+//! `ringtap identity`: who had which addresses, from RADIUS.
+
+use std::any::Any;
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_engine::{Sink, StreamEnd};
+use ringtap_identity::{Counts, Holder, Holders, IdentityTracker, Limits, Secrets, Sessions};
+use ringtap_model::{Call, Identity, Message, Nanos, Registration};
+use ringtap_report::csv::{Csv, RecordKind};
+use ringtap_report::text::counted;
+use ringtap_report::time::{self, Moment};
+use ringtap_report::{identities, json};
+
+use crate::duration::duration;
+use crate::exit::{Exit, Misuse};
+use crate::input::{Input, Listener, Unpacking};
+use crate::page::Format;
+use crate::screen::Screen;
+
+/// List subscribers' sessions of captures, from RADIUS; or who had an address, and the packets that prove it
+///
+/// One line a session: when it began and ended, user and station, every address and prefix, its NAS, the
+/// bytes that it carried, and why it ended. With an address, only those who had it: at the time of `--at`, or
+/// at any time; with the frames in which they got it and lost it. An address with a port finds the user of a
+/// block of ports at a shared address.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct IdentityArgs {
+    /// Capture files; `-` is standard input. Among them, at most one address: `203.0.113.7`,
+    /// `203.0.113.7:40001`, `2001:db8::1`, `[2001:db8::1]:40001`
+    #[arg(required = true, value_name = "FILE|ADDRESS")]
+    inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    unpacking: Unpacking,
+    /// When the address was used, as '2026-11-21 14:02:07'; in UTC where no zone is given and the output is
+    /// no terminal
+    #[arg(long, value_name = "TIME")]
+    at: Option<Moment>,
+    /// Check authenticators with the secrets of this file: each line is a client's address or network, a
+    /// space, and its secret. Nobody else may read the file
+    #[arg(long, value_name = "FILE")]
+    secrets: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Sessions that are followed at once; those silent for longest are listed as they are then
+    #[arg(long, value_name = "N", default_value_t = Limits::default().sessions)]
+    max_sessions: usize,
+    /// How long nothing may be heard of a session before it has ended; three interim intervals, where they
+    /// are known and shorter
+    #[arg(long, value_name = "TIME", default_value = "48h", value_parser = duration)]
+    idle: Duration,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap identity radius.pcap
+  ringtap identity radius.pcap 203.0.113.7:40001 --at '2026-11-21 14:02:07'
+  ringtap identity --secrets clients.txt radius-*.pcap.gz 2001:db8:7::1
+  ringtap identity radius.pcap --format jsonl | jq -r 'select(.end_cause == \"reassigned\") | .user'";
+
+/// What is read of a file with secrets.
+const MOST_SECRETS: usize = 1 << 20;
+
+const WRITING: &str = "cannot write the results";
+
+impl IdentityArgs {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let (files, asked) = self.split()?;
+        let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
+        let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
+        let limits = Limits { sessions: self.max_sessions, idle, ..Limits::default() };
+        let tracker = IdentityTracker::new(Sessions::new(limits, secrets));
+        let input = Input::open(&files, self.unpacking)?;
+        let bar = input.progress(screen, "reading");
+        let mut found = Found::default();
+        let pass = input.pass_to(tracker, &mut found, &bar);
+        if self.format == Format::Table {
+            screen.page();
+        }
+        self.print(&found, asked, screen).context(WRITING)?;
+        self.remark(&found.counts, files.len(), screen);
+        Ok(pass.exit(screen))
+    }
+
+    /// The files, and the address that is asked for.
+    fn split(&self) -> anyhow::Result<(Vec<PathBuf>, Option<Asked>)> {
+        let (mut files, mut asked) = (Vec::new(), None);
+        for input in &self.inputs {
+            match input.to_str().and_then(endpoint) {
+                Some(_) if asked.is_some() => {
+                    return Err(
+                        Misuse(format!("`{}` is a second address: ask for one", input.display())).into()
+                    );
+                }
+                Some((address, port)) => {
+                    let at = self.at.map(Moment::instant);
+                    asked = Some(Asked { address, port, at });
+                }
+                None => files.push(input.clone()),
+            }
+        }
+        let problem = match (&asked, files.is_empty()) {
+            (_, true) => "name the capture files to search, too",
+            (None, false) if self.at.is_some() => "`--at` needs an address: whose session is asked for?",
+            _ => return Ok((files, asked)),
+        };
+        Err(Misuse(problem.to_owned()).into())
+    }
+
+    fn print(&self, found: &Found, asked: Option<Asked>, screen: &mut Screen) -> io::Result<()> {
+        let Screen { out, width, colour, .. } = screen;
+        let holders = asked.map(|asked| asked.holders(&found.records));
+        let sessions: Vec<&Identity> = match &holders {
+            Some(holders) => distinct(holders),
+            None => found.records.iter().collect(),
+        };
+        match self.format {
+            Format::Jsonl => {
+                let mut lines = json::Lines::default();
+                sessions.iter().try_for_each(|session| lines.write(out, *session))?;
+            }
+            Format::Csv => {
+                let csv = Csv::begin(out, RecordKind::Identities)?;
+                sessions.iter().try_for_each(|session| csv.record(out, RecordKind::Identities, *session))?;
+            }
+            Format::Table => match (&holders, asked) {
+                (Some(holders), Some(asked)) => asked.write(holders, out, *width, *colour)?,
+                _ => write_sessions(found, out, *width, *colour)?,
+            },
+        }
+        out.flush()
+    }
+
+    /// What has to be known of the result.
+    fn remark(&self, counts: &Counts, files: usize, screen: &mut Screen) {
+        let Counts { right, wrong, unchecked, .. } = *counts;
+        if self.secrets.is_some() {
+            let checked = format!("authenticators: {right} right, {wrong} wrong, {unchecked} unchecked");
+            let hint = "; packets with wrong ones changed no session: is the secret of their client right?";
+            screen.remark(format!("{checked}{}", if wrong > 0 { hint } else { "" }));
+        }
+        if counts.packets == 0 {
+            screen.remark("no RADIUS packet was found: is the capture of the path between NAS and server?");
+        }
+        let lost = [
+            (counts.evicted, "session", "had to give way to others: raise `--max-sessions`"),
+            (counts.requests_evicted, "request", "gave way before being answered: sessions may be missing"),
+            (counts.names_dropped, "name", "of packets with too many were not read"),
+            (counts.addresses_dropped, "address", "of packets with too many were not read"),
+        ];
+        for (count, noun, what) in lost.into_iter().filter(|(count, ..)| *count > 0) {
+            screen.remark(format!("{} {what}", counted(count, noun)));
+        }
+        if self.format == Format::Table && files > 1 && counts.packets > 0 {
+            screen.remark("frames are numbered in each file on its own");
+        }
+    }
+}
+
+/// An address and a port, as people write them.
+fn endpoint(text: &str) -> Option<(IpAddr, Option<u16>)> {
+    let address = text.parse().ok().map(|address: IpAddr| (address, None));
+    address.or_else(|| text.parse().ok().map(|end: SocketAddr| (end.ip(), Some(end.port()))))
+}
+
+fn read_secrets(path: &Path) -> anyhow::Result<Secrets> {
+    let bytes = ringtap_spool::secrets(path)?;
+    let name = path.display();
+    if bytes.len() >= MOST_SECRETS {
+        bail!("cannot read the secrets in `{name}`: the file is longer than 1 MiB; name networks, not hosts");
+    }
+    let text =
+        std::str::from_utf8(&bytes).with_context(|| format!("the secrets in `{name}` are not UTF-8"))?;
+    Secrets::parse(text).with_context(|| format!("cannot read the secrets in `{name}`"))
+}
+
+/// The address that is asked for.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    address: IpAddr,
+    port: Option<u16>,
+    at: Option<Nanos>,
+}
+
+impl Asked {
+    fn holders(self, records: &[Identity]) -> Vec<Holder<'_>> {
+        Holders::new(records).find(self.address, self.port, self.at)
+    }
+
+    fn write(
+        self,
+        holders: &[Holder<'_>],
+        out: &mut dyn Write,
+        width: usize,
+        colour: bool,
+    ) -> io::Result<()> {
+        let Self { address, port, at } = self;
+        let when = at.map_or("at any time".to_owned(), |at| format!("at {}", time::full(at)));
+        let what = match (address, port) {
+            (IpAddr::V6(address), Some(port)) => format!("[{address}]:{port}"),
+            (address, Some(port)) => format!("{address}:{port}"),
+            (address, None) => address.to_string(),
+        };
+        if holders.is_empty() {
+            return writeln!(out, "{what} {when}: nobody, as far as these captures tell");
+        }
+        writeln!(out, "{what} {when}:")?;
+        let rows = holders.iter().map(|holder| (holder.identity, holder.held));
+        identities::write_holders(out, rows, width, colour)
+    }
+}
+
+/// Each session once.
+fn distinct<'a>(holders: &[Holder<'a>]) -> Vec<&'a Identity> {
+    let mut sessions: Vec<&Identity> = Vec::new();
+    for holder in holders {
+        if !sessions.iter().any(|session| session.id == holder.identity.id) {
+            sessions.push(holder.identity);
+        }
+    }
+    sessions
+}
+
+fn write_sessions(found: &Found, out: &mut dyn Write, width: usize, colour: bool) -> io::Result<()> {
+    let Found { records, counts } = found;
+    if !records.is_empty() {
+        identities::write(out, records, width, colour)?;
+        writeln!(out)?;
+    }
+    let open = records.iter().filter(|record| record.end.is_none()).count();
+    writeln!(out, "{} found, {open} open at the end", counted(records.len() as u64, "session"))?;
+    let Counts { packets, retransmissions, malformed, unpaired, unanswered, rejected, .. } = *counts;
+    let packets = counted(packets, "RADIUS packet");
+    writeln!(
+        out,
+        "{packets}: {retransmissions} repeated, {unanswered} without an answer, {unpaired} answers without \
+         a request, {rejected} rejections, {malformed} malformed"
+    )
+}
+
+/// What the tracker emits.
+#[derive(Default)]
+struct Found {
+    records: Vec<Identity>,
+    counts: Counts,
+}
+
+impl Sink for Found {
+    fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
+
+    fn stream(&mut self, _: StreamEnd) {}
+
+    fn registration(&mut self, _: Registration) {}
+
+    fn message(&mut self, _: Message) {}
+
+    fn event(&mut self, event: &dyn Any) {
+        if let Some(identity) = event.downcast_ref::<Identity>() {
+            self.records.push(identity.clone());
+        } else if let Some(counts) = event.downcast_ref() {
+            self.counts = *counts;
+        }
+    }
+}
+
+impl Listener for Found {}
