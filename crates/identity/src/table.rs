@@ -19,7 +19,9 @@ pub(crate) struct Table {
     by_line: HashMap<Line, u64>,
     by_nas: HashMap<String, BTreeSet<u64>>,
     by_address: HashMap<AddressKey, Vec<u64>>,
-    /// A deadline that was moved is here too, and is passed over.
+    /// A deadline that was moved, or whose session is gone, is here too, and is passed over.
+    ///
+    /// INVARIANT: at most twice as many as sessions, and [`FEW`].
     deadlines: BinaryHeap<Reverse<(Nanos, u64)>>,
 }
 
@@ -58,9 +60,9 @@ impl Table {
         for line in &session.lines {
             self.by_line.insert(line.clone(), serial);
         }
-        self.deadlines.push(Reverse((session.deadline, serial)));
-        let id = session.facts.session.clone();
+        let (id, deadline) = (session.facts.session.clone(), session.deadline);
         self.sessions.insert(serial, session);
+        self.push_deadline(deadline, serial);
         if let Some(id) = id {
             self.name(serial, &id);
         }
@@ -80,10 +82,20 @@ impl Table {
     pub(crate) fn set_deadline(&mut self, serial: u64, deadline: Nanos) {
         let Some(session) = self.sessions.get_mut(&serial) else { return };
         // A later deadline is found where the earlier one is due.
-        if deadline < session.deadline {
+        let is_earlier = deadline < session.deadline;
+        session.deadline = deadline;
+        if is_earlier {
+            self.push_deadline(deadline, serial);
+        }
+    }
+
+    fn push_deadline(&mut self, deadline: Nanos, serial: u64) {
+        if self.deadlines.len() >= 2 * self.sessions.len() + FEW {
+            let due = self.sessions.iter().map(|(serial, session)| Reverse((session.deadline, *serial)));
+            self.deadlines = due.collect();
+        } else {
             self.deadlines.push(Reverse((deadline, serial)));
         }
-        session.deadline = deadline;
     }
 
     /// The session whose deadline is next, with it.
@@ -163,5 +175,53 @@ impl Table {
         let mut all: Vec<(u64, Session)> = std::mem::take(self).sessions.into_iter().collect();
         all.sort_by_key(|(serial, session)| (session.start, *serial));
         all.into_iter().map(|(_, session)| session).collect()
+    }
+}
+
+/// Deadlines that are not worth looking through.
+const FEW: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use ringtap_model::SessionBegin;
+
+    use super::*;
+    use crate::facts::Facts;
+
+    fn session(deadline: Nanos) -> Session {
+        Session {
+            nas: "nas".to_owned(),
+            facts: Facts::default(),
+            lines: Vec::new(),
+            begun_by: SessionBegin::Accepted,
+            first_frame: 1,
+            first: Nanos::ZERO,
+            start: Nanos::ZERO,
+            last: Nanos::ZERO,
+            end: None,
+            deadline,
+            holds: Vec::new(),
+            packets: 0,
+            retransmissions: 0,
+            changes: 0,
+        }
+    }
+
+    /// As by a NAS that names another interim interval with each report, or the same session anew.
+    #[test]
+    fn deadlines_that_move_forth_and_back_take_no_more_room() {
+        let mut table = Table::default();
+        let first = table.insert(session(Nanos::from_secs(500)));
+        let other = table.insert(session(Nanos::from_secs(300)));
+        for second in 0..10_000 {
+            table.set_deadline(first, Nanos::from_secs(100_000 + second));
+            table.set_deadline(first, Nanos::from_secs(400));
+            let gone = table.insert(session(Nanos::from_secs(200_000)));
+            table.remove(gone);
+            assert!(table.deadlines.len() <= 2 * table.len() + 2 + FEW, "{}", table.deadlines.len());
+        }
+        assert_eq!(table.first_due(), Some((Nanos::from_secs(300), other)));
+        table.remove(other);
+        assert_eq!(table.first_due(), Some((Nanos::from_secs(400), first)));
     }
 }
