@@ -215,7 +215,7 @@ mod tests {
         let mut follower = Follower::behind(dir.path(), Places::new());
         assert_eq!(ids(&follower.next(9).unwrap()), [1, 2]);
         let changed = Call { state: CallState::Failed, ..call(1, NIGHT) };
-        store(dir.path(), &[changed.clone()]);
+        store(dir.path(), std::slice::from_ref(&changed));
         assert_eq!(follower.next(9).unwrap(), [changed]);
         let day = Day::of(NIGHT).file_name();
         for file in ["", "-wal", "-shm"] {
