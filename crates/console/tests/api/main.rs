@@ -8,6 +8,7 @@ mod refused;
 mod server;
 
 use std::collections::BTreeSet;
+use std::io::Read;
 
 use serde_json::{Value, json};
 
@@ -219,9 +220,22 @@ fn the_page_is_served_where_it_was_built() {
     }
     let page = nobody.get("/").text();
     let script = page.split('"').find(|part| part.ends_with(".js")).unwrap();
-    let script = nobody.get(&format!("/{}", script.trim_start_matches(['.', '/'])));
+    let path = format!("/{}", script.trim_start_matches(['.', '/']));
+    let script = nobody.get(&path);
     assert_eq!(script.kind(), "text/javascript; charset=utf-8");
     assert!(script.header("cache-control").unwrap().contains("immutable"));
+    assert_eq!((script.header("content-encoding"), script.header("vary")), (None, Some("accept-encoding")));
+
+    // A browser takes it as gzip.
+    let browser = nobody.with("accept-encoding", "gzip, deflate, br, zstd");
+    let packed = browser.get(&path);
+    assert_eq!((packed.kind(), packed.header("content-encoding")), (script.kind(), Some("gzip")));
+    let mut whole = Vec::new();
+    flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut whole).unwrap();
+    assert!(whole == script.body && packed.body.len() < whole.len() / 2, "{} bytes", packed.body.len());
+    let known = browser.with("if-none-match", packed.header("etag").unwrap());
+    assert_eq!((known.get(&path).status, nobody.get(&path).status), (304, 200));
+    assert_ne!(packed.header("etag"), script.header("etag"));
 }
 
 #[test]
