@@ -356,7 +356,8 @@ pub(crate) async fn export(
     tokio::task::spawn_blocking(move || {
         let _place = place;
         let sending = Sending { sender, runtime: runtime.clone(), patience: PATIENCE };
-        let mut file = ExportFile { csv: None, lines: Lines::default(), bytes: Vec::new(), sending };
+        let mut file =
+            ExportFile { csv: None, lines: Lines::default(), bytes: Vec::new(), sent: None, sending };
         let done = file.write(&reading, &viewer, &expression, format == FileFormat::Csv);
         if let Err(error) = done {
             // An answer that breaks off is no whole file: the program that reads it sees an error. One that
@@ -381,6 +382,8 @@ struct ExportFile {
     csv: Option<Csv>,
     lines: Lines,
     bytes: Vec<u8>,
+    /// When the last piece was sent.
+    sent: Option<Instant>,
     sending: Sending,
 }
 
@@ -418,7 +421,7 @@ impl ExportFile {
             let call = if hides { app.tokens.call(&call) } else { call };
             self.call(&call).map_err(|error| Problem::unavailable(error.to_string()))?;
             // Whoever reads it has gone.
-            Ok(self.bytes.len() < PIECE || self.send())
+            Ok(!is_due(self.bytes.len(), self.sent.map(|sent| sent.elapsed())) || self.send())
         });
         let coverage = coverage.map_err(|problem| problem.detail.clone())?;
         let is_sent = self.send();
@@ -438,14 +441,23 @@ impl ExportFile {
     /// Sends what was written; false if nobody reads it.
     fn send(&mut self) -> bool {
         let bytes = std::mem::take(&mut self.bytes);
+        self.sent = Some(Instant::now());
         bytes.is_empty() || self.sending.send(bytes)
     }
+}
+
+/// Whether so many bytes are sent, so long after the last piece: the first call at once, others with those
+/// that are found soon after them.
+fn is_due(bytes: usize, since: Option<Duration>) -> bool {
+    bytes >= PIECE || since.is_none_or(|since| since >= GATHERED)
 }
 
 /// Most calls of a page.
 const MOST: usize = 1_000;
 /// Bytes that are sent at a time.
 const PIECE: usize = 64 << 10;
+/// How long calls of a file are gathered.
+const GATHERED: Duration = Duration::from_millis(100);
 /// How long whoever reads a file may take for a piece of it.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Longest time of an export.
@@ -454,6 +466,13 @@ const LONGEST_EXPORT: Duration = Duration::from_secs(3_600);
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_call_of_a_file_waits_for_no_other() {
+        assert!(is_due(1, None));
+        assert!(!is_due(PIECE - 1, Some(GATHERED / 2)));
+        assert!(is_due(PIECE, Some(Duration::ZERO)) && is_due(1, Some(GATHERED)));
+    }
 
     #[test]
     fn whoever_reads_nothing_is_not_waited_for() {
