@@ -22,7 +22,7 @@ use crate::input::{Input, Listener, Unpacking};
 use crate::page::Format;
 use crate::screen::Screen;
 
-/// List subscribers' sessions of captures, from RADIUS; or who had an address, and the packets that prove it
+/// List sessions of subscribers by the RADIUS packets of captures; or who had an address, and what proves it
 ///
 /// One line a session: when it began and ended, user and station, every address and prefix, its NAS, the
 /// bytes that it carried, and why it ended. With an address, only those who had it: at the time of `--at`, or
