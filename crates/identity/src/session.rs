@@ -40,6 +40,8 @@ pub(crate) struct Session {
     /// When it expires, or, once it has ended, when its record is made.
     pub(crate) deadline: Nanos,
     pub(crate) holds: Vec<Hold>,
+    /// Its bytes, when it was last weighed.
+    pub(crate) weight: usize,
     pub(crate) packets: u32,
     pub(crate) retransmissions: u32,
     pub(crate) changes: u32,
@@ -125,6 +127,28 @@ impl Session {
             }
         }
         released
+    }
+
+    /// Bytes that it takes, about: itself, its texts, and its entries in the indexes of the table.
+    pub(crate) fn bytes(&self) -> usize {
+        let facts = &self.facts;
+        let texts = [
+            &facts.payer,
+            &facts.called,
+            &facts.nas_name,
+            &facts.nas_port_id,
+            &facts.session,
+            &facts.multi_session,
+            &facts.circuit,
+            &facts.remote,
+            &facts.imsi,
+            &facts.imeisv,
+        ];
+        let texts = texts.into_iter().flatten().chain(&facts.users).chain(&facts.stations);
+        let texts: usize = texts.map(|text| text.len() + size_of::<String>()).sum();
+        // Lines and ids are keys of the table too, and repeat names, NAS and Class.
+        let indexed = 2 * (self.nas.len() + facts.class.as_ref().map_or(0, Vec::len) + size_of::<Line>());
+        size_of::<Self>() + INDEXED + 2 * texts + indexed + self.holds.capacity() * (size_of::<Hold>() + HELD)
     }
 
     /// The record.
@@ -224,3 +248,6 @@ fn held(hold: Hold) -> HeldAddress {
 
 /// Addresses that are remembered of one session, those included that it no longer has.
 const MOST_HOLDS: usize = 256;
+/// Bytes of a session's entries in maps of the table, and of those of an address, without their texts.
+const INDEXED: usize = 512;
+const HELD: usize = 96;

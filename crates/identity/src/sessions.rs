@@ -20,6 +20,8 @@ use crate::table::Table;
 pub struct Limits {
     /// Sessions at once.
     pub sessions: usize,
+    /// Bytes that they may take, about: what a session has to remember is up to who sends the packets.
+    pub memory: usize,
     /// Requests that wait for an answer at once.
     pub requests: usize,
     /// How long a session may be silent. One whose interim interval is known may be silent for three of them.
@@ -28,14 +30,15 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { sessions: 1_000_000, requests: 65_536, idle: Nanos::from_secs(48 * 3_600) }
+        Self { sessions: 1_000_000, memory: 4 << 30, requests: 65_536, idle: Nanos::from_secs(48 * 3_600) }
     }
 }
 
 /// Follows sessions. Call [`Sessions::packet`] for each RADIUS packet in order, then [`Sessions::take`] the
 /// records of those that are over; at the end of the input, [`Sessions::close`].
 ///
-/// INVARIANT: never more sessions and requests than [`Limits`] says.
+/// INVARIANT: never more sessions and requests than [`Limits`] says, and once a packet is handled no more
+/// bytes of sessions.
 #[derive(Debug)]
 pub struct Sessions {
     limits: Limits,
@@ -216,6 +219,10 @@ impl Sessions {
         if session.end.is_none() {
             self.table.set_deadline(serial, deadline);
         }
+        self.table.weigh(serial);
+        while self.table.weight() > self.limits.memory && self.table.len() > 1 {
+            self.give_way();
+        }
     }
 
     /// The server let a user in.
@@ -382,11 +389,7 @@ impl Sessions {
         carried: Carried,
     ) -> u64 {
         while self.table.len() >= self.limits.sessions.max(1) {
-            // Those that have ended are due first, then those silent for longest.
-            let Some((_, serial)) = self.table.first_due() else { break };
-            let is_open = self.table.find(serial).is_some_and(|session| session.end.is_none());
-            self.counts.evicted += u64::from(is_open);
-            self.finish(serial);
+            self.give_way();
         }
         self.table.insert(Session {
             nas,
@@ -400,6 +403,7 @@ impl Sessions {
             end: None,
             deadline: carried.time + self.limits.idle,
             holds: Vec::new(),
+            weight: 0,
             packets: 0,
             retransmissions: 0,
             changes: 0,
@@ -450,6 +454,14 @@ impl Sessions {
         let released = session.release(at, cause, |_| true);
         self.table.release(serial, &released);
         self.table.set_deadline(serial, self.now.max(at.time) + LINGER);
+    }
+
+    /// Makes room: those that have ended are due first, then those silent for longest.
+    fn give_way(&mut self) {
+        let Some((_, serial)) = self.table.first_due() else { return };
+        let is_open = self.table.find(serial).is_some_and(|session| session.end.is_none());
+        self.counts.evicted += u64::from(is_open);
+        self.finish(serial);
     }
 
     fn finish(&mut self, serial: u64) {

@@ -14,6 +14,8 @@ use crate::session::Session;
 pub(crate) struct Table {
     next: u64,
     sessions: HashMap<u64, Session>,
+    /// Bytes that they take, as they were last weighed.
+    weight: usize,
     /// By NAS and Acct-Session-Id.
     by_id: HashMap<(String, String), u64>,
     by_line: HashMap<Line, u64>,
@@ -28,6 +30,19 @@ pub(crate) struct Table {
 impl Table {
     pub(crate) fn len(&self) -> usize {
         self.sessions.len()
+    }
+
+    /// Bytes that the sessions take.
+    pub(crate) fn weight(&self) -> usize {
+        self.weight
+    }
+
+    /// Weighs a session anew, after something was added to it.
+    pub(crate) fn weigh(&mut self, serial: u64) {
+        let Some(session) = self.sessions.get_mut(&serial) else { return };
+        let bytes = session.bytes();
+        self.weight = self.weight - session.weight + bytes;
+        session.weight = bytes;
     }
 
     pub(crate) fn find(&mut self, serial: u64) -> Option<&mut Session> {
@@ -147,6 +162,7 @@ impl Table {
     pub(crate) fn remove(&mut self, serial: u64) -> Option<Session> {
         let open: Vec<Assigned> = self.sessions.get(&serial)?.open().map(|hold| hold.assigned).collect();
         let session = self.sessions.remove(&serial)?;
+        self.weight -= session.weight;
         for assigned in &open {
             self.forget_address(serial, assigned);
         }
@@ -201,6 +217,7 @@ mod tests {
             end: None,
             deadline,
             holds: Vec::new(),
+            weight: 0,
             packets: 0,
             retransmissions: 0,
             changes: 0,

@@ -203,6 +203,21 @@ fn at_the_ceiling_the_oldest_give_way_and_are_counted() {
     assert_eq!(wire.close().len(), 3);
 }
 
+/// What a session remembers is up to who sends the packets: the longest names there are fill no memory.
+#[test]
+fn sessions_that_take_more_memory_than_there_may_be_give_way() {
+    let mut wire = Wire::with(Limits { memory: 100_000, ..Limits::default() });
+    for number in 0..200_u64 {
+        let name = format!("{number:0>240}");
+        let id = id(&number.to_string());
+        wire.accounting(10 + number, NAS, START, &[user(&name), id, a(31, name.as_bytes())]);
+    }
+    let evicted = wire.sessions.counts().evicted;
+    assert!((100..190).contains(&evicted), "{evicted}");
+    assert_eq!(wire.sessions.take().len() as u64, evicted);
+    assert_eq!(wire.close().len() as u64, 200 - evicted);
+}
+
 #[test]
 fn packets_with_a_wrong_authenticator_change_no_session() {
     let secrets = Secrets::parse("192.0.2.0/24 testing123").unwrap();

@@ -150,7 +150,11 @@ impl IdentityArgs {
             screen.remark("no RADIUS packet was found: is the capture of the path between NAS and server?");
         }
         let lost = [
-            (counts.evicted, "session", "had to give way to others: raise `--max-sessions`"),
+            (
+                counts.evicted,
+                "session",
+                "had to give way to others: raise `--max-sessions`, or read fewer files at once",
+            ),
             (counts.requests_evicted, "request", "gave way before being answered: sessions may be missing"),
             (counts.names_dropped, "name", "of packets with too many were not read"),
             (counts.addresses_dropped, "address", "of packets with too many were not read"),
