@@ -10,6 +10,7 @@ import { keyboard } from './real/keyboard.js';
 import { looks } from './real/looks.js';
 import { people } from './real/people.js';
 import { pictures } from './real/pictures.js';
+import { retention } from './real/retention.js';
 import { roles } from './real/roles.js';
 import { search } from './real/search.js';
 import { states } from './real/states.js';
@@ -34,5 +35,5 @@ describe('the page on a real console', { skip, timeout: 7_200_000, concurrency: 
     await it.console?.stop();
   });
 
-  for (const part of [roles, search, states, keyboard, downloads, investigates, people, wire, captures, looks, pictures]) part(it);
+  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, people, wire, captures, looks, pictures]) part(it);
 });

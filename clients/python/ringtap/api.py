@@ -259,6 +259,20 @@ class Api:
             query={"q": q, "limit": limit, "cursor": cursor, "sort": sort, "zone": zone},
         )
 
+    def list_deletions(self, *, limit: int | None = None) -> models.DeletionList:
+        """What was deleted from the spool, the newest first.
+
+        The log is verified as a whole. Needs the right `audit`; reading it is noted in the audit log.
+
+        * `limit`: Most entries of the answer; 100 unless it is given.
+        """
+        return self._transport.json(
+            models.DeletionList,
+            "GET",
+            "/api/v1/retention/deletions",
+            query={"limit": limit},
+        )
+
     def list_fields(self) -> list[models.SearchField]:
         """The fields of the search language."""
         return self._transport.json(list[models.SearchField], "GET", "/api/v1/fields")
@@ -332,6 +346,13 @@ class Api:
         Needs the right `administer`.
         """
         return self._transport.json(models.PersonList, "GET", "/api/v1/people")
+
+    def list_rules(self) -> models.RuleList:
+        """The rules for what is recorded, and how many calls each decided.
+
+        Conditions on numbers are not told, only how many numbers there are.
+        """
+        return self._transport.json(models.RuleList, "GET", "/api/v1/rules")
 
     def list_sessions(self) -> models.OwnSessions:
         """One's own sessions."""
@@ -474,6 +495,13 @@ class Api:
         The same that `ringtap console openapi` prints. Nobody needs to be logged in.
         """
         return self._transport.json(dict[str, Any], "GET", "/api/v1/openapi.json")
+
+    def show_retention(self) -> models.Retention:
+        """What is kept, for how long, and what the disk does next.
+
+        Of records and of recorded packets, by the limits that are in effect.
+        """
+        return self._transport.json(models.Retention, "GET", "/api/v1/retention")
 
     def show_session(self) -> models.Session:
         """Who is logged in."""

@@ -377,6 +377,28 @@ class CallSummary(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class CategoryRetention(Model):
+    """What is kept of a category."""
+    category: str
+    """`signalling` or `media`."""
+    bytes: int
+    """Wherever they are."""
+    segments: int
+    oldest_us: int | None = None
+    """When the oldest segment begins."""
+    age_ms: int | None = None
+    """How long packets are kept, in milliseconds; null until the disk is short of space."""
+    size_bytes: int | None = None
+    """How many bytes are kept; null for no limit."""
+    bytes_per_day: int | None = None
+    """Bytes that arrive a day, on average since the oldest segment; null if that is too short to tell."""
+    next_us: int | None = None
+    """When the oldest segment is deleted."""
+    next_by: str | None = None
+    """By which limit: `age` or `size`."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Comment(Model):
     """What somebody writes about an alarm."""
     comment: str | None = None
@@ -414,6 +436,57 @@ class Definitions(Model):
     """How ratios are computed."""
     asr: str
     ner: str
+
+
+@dataclass(slots=True, kw_only=True)
+class Deletion(Model):
+    """A deletion."""
+    time_us: int | None = None
+    """When."""
+    deleted: str
+    """What: a whole `segment`; `chunks` or `keys` of calls that were erased, after which their packets
+    cannot be read.
+    """
+    category: str
+    """`signalling` or `media`."""
+    segment: str
+    """The name of the segment: it begins with the time of its first packet, UTC."""
+    why: str | None = None
+    """Of a segment the limit, such as `older than 90d`. Of calls that were erased what was said by
+    whoever gave the order; null without the right `numbers`.
+    """
+
+
+@dataclass(slots=True, kw_only=True)
+class DeletionList(Model):
+    """What was deleted from the spool."""
+    deletions: list[Deletion]
+    """The newest first."""
+    more: bool
+    """Whether there are earlier entries."""
+    earlier: list[DeletionSum]
+    """What the log says in sums, of segments of which nothing is left."""
+    verified: bool
+    """Whether each entry follows from the one before and is signed, where a key is known. What a power
+    cut interrupted does not count.
+    """
+    signed: bool
+    """Whether signatures were looked at: the spool has a key."""
+    problem: str | None = None
+    """What is wrong with the first line that is not as it was written."""
+
+
+@dataclass(slots=True, kw_only=True)
+class DeletionSum(Model):
+    """Earlier deletions of one kind for one reason."""
+    deleted: str
+    why: str | None = None
+    entries: int
+    """How many there were."""
+    first: str
+    """The first segment."""
+    last: str
+    """The last."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1101,10 +1174,33 @@ class RecordingChange(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class RecordsKept(Model):
+    """The records of calls."""
+    days: int
+    """Days of which there are records."""
+    oldest_us: int | None = None
+    """When the first of them begins."""
+    bytes: int
+    """Bytes of their files."""
+    age_ms: int | None = None
+    """How long they are kept, in milliseconds; null for ever."""
+
+
+@dataclass(slots=True, kw_only=True)
 class RecoveryCodes(Model):
     """Recovery codes, which are shown this once."""
     recovery_codes: list[str]
     """Each lets in once in place of a code of the app."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Retention(Model):
+    """What is kept, for how long, and what becomes of it."""
+    now_us: int
+    age_suspended: bool
+    """Nothing is deleted by age, because the clock of the daemon is not trusted."""
+    records: RecordsKept
+    spool: SpoolRetention | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1145,6 +1241,35 @@ class RtcpReport(Model):
     """MOS-LQ (`voip`)."""
     mos_cq: float | None
     """MOS-CQ (`voip`)."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Rule(Model):
+    """A rule."""
+    name: str
+    keep: str
+    """What it records: `nothing`, `signalling`, `headers`, `full` or `everything`."""
+    conditions: list[list[str]]
+    """Conditions, all of which hold: a key of `[[keep]]`, and its value. Of numbers it is how many there
+    are.
+    """
+    mask_dtmf: bool
+    """Digits that are pressed are not recorded."""
+    may_pause: bool
+    """The parties may pause the recording."""
+    calls: int
+    """Calls that it decided since the rules were read."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleList(Model):
+    """The rules in order; the first that matches a call decides what is recorded of it."""
+    since_us: int
+    """When they were read: at the start of the daemon, or by SIGHUP."""
+    rules: list[Rule]
+    """Those of the configuration; without any, one that is `[spool] keep`."""
+    unmatched: int
+    """Calls that no rule matched, so that no packets of them are recorded."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1195,6 +1320,33 @@ class Silence(Model):
     """For how long, from now, at most a year; 0 ends the silence."""
     comment: str | None = None
     """For others who look at it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SpoolRetention(Model):
+    """What is kept in the spool."""
+    recording: bool
+    """Packets are recorded; false while the disk is full."""
+    categories: list[CategoryRetention]
+    """Signalling, and media."""
+    disk_bytes: int | None = None
+    """Size of the file system of the spool."""
+    free_bytes: int | None = None
+    """What is free of it."""
+    low_bytes: int | None = None
+    """Below so much free space, the oldest segments are moved or deleted."""
+    high_bytes: int | None = None
+    """Until so much is free."""
+    short_at_us: int | None = None
+    """When that begins, if things go on as on average so far; null if limits of age and size come first,
+    or too little was recorded to tell.
+    """
+    has_tier: bool
+    """Older segments move to a second directory or to a bucket."""
+    tier_after_ms: int | None = None
+    """They move when they are so old, in milliseconds; null when the disk is short of space."""
+    tier_lost: bool
+    """The bucket cannot be reached, or refuses."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -61,15 +61,15 @@ impl Right {
     /// What it permits, for people.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Search => "search calls, and see their records, statistics and alarms",
+            Self::Search => "search calls, and see their records, statistics and alarms, and what is kept",
             Self::Signalling => "see messages and ladders",
             Self::Numbers => "see telephone numbers and user names, which are masked otherwise",
             Self::Listen => "listen to calls",
             Self::Export => "download packets and records; sound needs `listen` as well",
-            Self::Hold => "keep, pause, hold and release recordings",
+            Self::Hold => "keep, pause, hold and release recordings, and see what is on hold",
             Self::Rules => "change rules, retention and alarms",
             Self::Administer => "change people, tokens and the configuration",
-            Self::Audit => "read the audit log",
+            Self::Audit => "read the audit log, and the log of deletions",
         }
     }
 

@@ -28,6 +28,7 @@ use crate::router;
         (name = "about", description = "What this program is, and what it can be asked for."),
         (name = "calls", description = "Finding calls: pages, what a result is made of, and all of it."),
         (name = "call", description = "One call: its record, ladder, packets and sound."),
+        (name = "retention", description = "What is kept, for how long, and by which rule."),
         (name = "live", description = "What happens now."),
         (name = "figures", description = "KPIs, trunks, users, and what distinguishes calls."),
         (name = "alarms", description = "Alarms, and what people do about them."),

@@ -10,8 +10,8 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, audit, call, calls, kpis, live, passkeys, people, recording, session, trunks,
-    users, why,
+    about, account, alarms, audit, call, calls, deletions, kpis, live, passkeys, people, recording,
+    retention, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -36,6 +36,9 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(recording::hold))
         .routes(routes!(recording::release))
         .routes(routes!(recording::holds))
+        .routes(routes!(retention::show))
+        .routes(routes!(retention::rules))
+        .routes(routes!(deletions::list))
         .routes(routes!(live::events))
         .routes(routes!(live::calls))
         .routes(routes!(kpis::show))

@@ -54,6 +54,21 @@ pub trait Daemon: Send + Sync {
     /// It does not answer.
     fn status(&self) -> anyhow::Result<Value>;
 
+    /// What is kept, and for how long: times, limits and what becomes of the spool, without interception
+    /// product.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer.
+    fn retention(&self) -> anyhow::Result<Value>;
+
+    /// The rules for what is recorded, and how many calls each decided, without those that intercept.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer, or records no packets ([`Refused`]).
+    fn rules(&self) -> anyhow::Result<Value>;
+
     /// The latest calls in progress, `{"calls":[[call,[stream,...]],...],"total":N}`.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::alarm_handle::Ask;
 use crate::clock_watch::{ClockWatch, shown};
 use crate::connections::{self, Bounded, Peer, TIMEOUT};
+use crate::retention_report::{RetentionReport, RuleReport};
 use crate::shared_status::SharedStatus;
 use crate::status_report::StatusReport;
 
@@ -56,6 +57,10 @@ pub enum Request {
     },
     /// The rules in effect, and how many calls each has decided.
     Rules,
+    /// The same without those that intercept: a [`RuleReport`] as JSON.
+    Decisions,
+    /// What is kept, and for how long: a [`RetentionReport`] as JSON.
+    Retention,
     /// The state of the daemon: a [`StatusReport`] as JSON.
     Status,
     /// Calls in progress: a [`CallList`](crate::live_calls::CallList) as JSON.
@@ -196,6 +201,9 @@ fn serve_connection(
         (Ok(Request::Status), _) => {
             (None, serde_json::to_string(&StatusReport::of(shared_status)).map_err(Into::into))
         }
+        (Ok(Request::Retention), _) => {
+            (None, serde_json::to_string(&RetentionReport::of(shared_status)).map_err(Into::into))
+        }
         (Ok(Request::Calls { most }), _) => {
             let calls = shared_status.calls_in_progress(most.min(MOST_CALLS));
             (None, calls.and_then(|calls| Ok(serde_json::to_string(&calls)?)))
@@ -260,6 +268,8 @@ impl Request {
             Self::Unsilence { rule, subject } => Some(format!("end the silence of {rule} of {subject}")),
             Self::Hold { product: true, .. }
             | Self::Rules
+            | Self::Decisions
+            | Self::Retention
             | Self::Status
             | Self::Calls { .. }
             | Self::Alarms
@@ -276,10 +286,14 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
             let policy = shared_policy.policy().0;
             return Ok([policy.product_lines(), policy.lines()].concat().join("\n"));
         }
+        Request::Decisions => {
+            return Ok(serde_json::to_string(&RuleReport::of(&shared_policy.policy().0))?);
+        }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
         Request::Hold { call, case, product } => return hold(context, call, case, *product),
         Request::Clock { .. }
         | Request::Status
+        | Request::Retention
         | Request::Calls { .. }
         | Request::Alarms
         | Request::Acknowledge { .. }

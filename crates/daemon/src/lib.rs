@@ -25,6 +25,7 @@
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `shared_status` | the figures that threads report |
 //! | `live_calls`, [`status_report`] | calls in progress and those figures, for the control socket |
+//! | [`retention_report`] | what is kept and which rule decided, for the control socket |
 //! | `status`, `metrics`, `http` | those figures as a log line, as metrics, on two pages |
 //! | `processes` | the processes with the keys and for the network, and the confinement of each |
 //! | `system` | user, capabilities, service manager |
@@ -68,6 +69,7 @@ mod outcomes;
 mod processes;
 mod recording;
 mod recovered;
+pub mod retention_report;
 #[cfg(test)]
 mod sampling;
 mod shared_status;

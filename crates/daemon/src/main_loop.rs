@@ -98,6 +98,7 @@ impl MainLoop<'_> {
     fn check_clock(&self) {
         let step = self.clock.look().step;
         self.threads.shared_status.report_clock(step);
+        self.threads.shared_status.report_records_age(self.config.store.retain.0);
         self.store.retain(if step.is_some() { Nanos::ZERO } else { self.config.store.retain.0 });
     }
 

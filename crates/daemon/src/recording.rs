@@ -9,6 +9,7 @@ use anyhow::Context;
 use ringtap_recorder::cases::CaseThread;
 use ringtap_recorder::erase::ErasingThread;
 use ringtap_recorder::policy::{LegKey, PauseTrigger, PolicySettings, RecordingPolicy, SharedPolicy};
+use ringtap_report::time;
 use ringtap_spool::DeletionLog;
 
 use crate::config::{Config, HeaderField, Secrets};
@@ -95,6 +96,7 @@ pub(crate) fn policy(config: &Config, secret: &str) -> anyhow::Result<RecordingP
         pause: switch(&spool.pause_digits, &spool.pause_header),
         resume: switch(&spool.resume_digits, &spool.resume_header),
         everything: config.keeps_everything(),
+        since: time::now(),
     }))
 }
 

@@ -86,6 +86,8 @@ pub(crate) struct SharedStatus {
     pub(crate) alarms: OnceLock<Arc<AlarmHandle>>,
     /// By how many seconds the clock has stepped; 0 if it is trusted.
     clock_step: AtomicI64,
+    /// How long records are kept, in nanoseconds; 0 for ever.
+    records_age: AtomicU64,
     pub(crate) started: Instant,
     /// Lists of calls in progress, for people who ask.
     pub(crate) live_calls: LiveCalls,
@@ -107,6 +109,7 @@ impl SharedStatus {
             joins: OnceLock::new(),
             alarms: OnceLock::new(),
             clock_step: AtomicI64::new(0),
+            records_age: AtomicU64::new(0),
             started: Instant::now(),
         }
     }
@@ -133,6 +136,16 @@ impl SharedStatus {
     /// Stores by how many seconds the clock has stepped; None if it is trusted.
     pub(crate) fn report_clock(&self, step: Option<i64>) {
         self.clock_step.store(step.unwrap_or(0), Ordering::Relaxed);
+    }
+
+    /// Stores how long records are kept; zero is for ever.
+    pub(crate) fn report_records_age(&self, age: Nanos) {
+        self.records_age.store(age.0, Ordering::Relaxed);
+    }
+
+    /// How long records are kept; None for ever.
+    pub(crate) fn records_age(&self) -> Option<Nanos> {
+        Some(Nanos(self.records_age.load(Ordering::Relaxed))).filter(|age| *age != Nanos::ZERO)
     }
 
     /// Losses outside the engines: before them at any worker, and after them in the store.

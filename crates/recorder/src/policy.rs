@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use ringtap_engine::CallNumber;
+use ringtap_model::Nanos;
 use ringtap_spool::rules::{
     CallDecision, CallFacts, CallSlot, DecisionState, DecisionTable, RecordingScope, Rule, Rules,
 };
@@ -30,6 +31,8 @@ pub struct PolicySettings {
     pub resume: PauseTrigger,
     /// Every frame is recorded.
     pub everything: bool,
+    /// When they were read.
+    pub since: Nanos,
 }
 
 /// The rules in effect, with counts of the calls that each has decided.
@@ -46,6 +49,7 @@ pub struct RecordingPolicy {
     pub(crate) resume: PauseTrigger,
     /// Every frame is recorded.
     pub(crate) everything: bool,
+    since: Nanos,
 }
 
 /// Rules that intercept. They are independent: a call is recorded for the case of each rule that matches.
@@ -153,7 +157,7 @@ pub struct PauseTrigger {
 impl RecordingPolicy {
     /// Puts the settings into effect, with all counts at 0.
     pub fn new(settings: PolicySettings) -> Self {
-        let PolicySettings { rules, products, legs, secret, pause, resume, everything } = settings;
+        let PolicySettings { rules, products, legs, secret, pause, resume, everything, since } = settings;
         Self {
             matched: (0..=rules.0.len()).map(|_| AtomicU64::new(0)).collect(),
             legs,
@@ -161,6 +165,7 @@ impl RecordingPolicy {
             pause,
             resume,
             everything,
+            since,
             rules,
             products: InterceptRules::of(products),
         }
@@ -192,6 +197,26 @@ impl RecordingPolicy {
             format!("{:<10} {count:>9}  {}; product of {case}", rule.what.name(), rule.name)
         });
         lines.collect()
+    }
+
+    /// When the rules were read.
+    pub fn since(&self) -> Nanos {
+        self.since
+    }
+
+    /// Every frame is recorded, of calls or not.
+    pub fn keeps_everything(&self) -> bool {
+        self.everything
+    }
+
+    /// The rules in order, those that intercept left out, and how many calls each has decided.
+    pub fn decided(&self) -> impl Iterator<Item = (&Rule, u64)> {
+        self.rules.0.iter().zip(self.matched.iter().map(|count| count.load(Ordering::Relaxed)))
+    }
+
+    /// Calls that no rule matched.
+    pub fn undecided(&self) -> u64 {
+        self.matched.last().map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
     /// A line for each rule: its scope, how many calls it decided, its name.

@@ -79,6 +79,7 @@ pub use retain::forget::{ForgetOrder, ForgetReport, forget};
 pub use retain::hold::{HeldRange, Hold};
 pub use retain::holds::Holds;
 pub use retain::janitor::Janitor;
+pub use retain::outlook::{CategoryOutlook, Outlook};
 pub use retain::pending_journal::{PendingEntry, PendingJournal, UnfinishedDecision};
 pub use retain::policy::{
     DeletionReason, DiskSpace, Limits, RetentionAction, SpaceThreshold, Sweep, Watermarks,

@@ -19,6 +19,7 @@ export async function pagesOf(console) {
     page('trunk', '/trunks/carrier-a', 'carrier-a'),
     page('users', '/users', 'Users'),
     page('user', `/users/${encodeURIComponent(user.aor)}`, null),
+    page('retention', '/retention', 'Retention'),
     page('audit', '/audit', 'Audit', 'audit'),
     page('admin', '/admin', 'Admin', 'administer'),
     page('admin-about', '/admin?tab=about', 'Admin'),

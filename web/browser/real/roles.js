@@ -5,14 +5,14 @@ import { faults, open, quiet, rows, turn, visit } from '../browser.js';
 import { ROLES } from '../server.js';
 import { pagesOf } from './pages.js';
 
-const EVERYBODY = ['Now', 'Calls', 'Problems', 'Alarms', 'Quality', 'Trunks', 'Users'];
+const EVERYBODY = ['Now', 'Calls', 'Problems', 'Alarms', 'Quality', 'Trunks', 'Users', 'Retention'];
 const LINKS = {
   viewer: EVERYBODY, engineer: EVERYBODY, quality: EVERYBODY, auditor: [...EVERYBODY, 'Audit'],
   officer: [...EVERYBODY, 'Audit'], administrator: [...EVERYBODY, 'Audit', 'Admin'],
 };
 const RIGHTS = {
   viewer: [], engineer: ['numbers', 'signalling', 'export'], quality: ['signalling', 'listen'], auditor: ['audit'],
-  officer: ['numbers', 'signalling', 'listen', 'export', 'audit'], administrator: ['numbers', 'signalling', 'listen', 'export', 'audit', 'administer', 'rules'],
+  officer: ['numbers', 'signalling', 'listen', 'export', 'audit', 'hold'], administrator: ['numbers', 'signalling', 'listen', 'export', 'audit', 'hold', 'administer', 'rules'],
 };
 
 export function roles(it) {
@@ -46,6 +46,10 @@ export function roles(it) {
           assert.equal(await page.getByRole('link', { name: 'Ladder (SVG)' }).count(), may('signalling') && may('numbers') ? 1 : 0);
         }
       }
+      // What is on hold, and what was deleted, is for those who may release it, and for those who audit.
+      await turn(page, '/retention');
+      const sections = await page.locator('main h2').allInnerTexts();
+      assert.deepEqual(['Calls on hold', 'Deletions'].map((name) => sections.includes(name)), ['hold', 'audit'].map(may), 'sections of retention');
       // From the list to one of it, also where only its token is to be seen.
       await turn(page, '/users');
       await page.getByRole('main').locator('tbody th a').first().click();
@@ -66,7 +70,7 @@ export function roles(it) {
     const foreign = all.find((call) => !own.includes(call));
     await visit(page, `${it.console.base}/calls/${foreign.id}`);
     await page.getByText('There is no record of this call').waitFor();
-    for (const path of ['/quality', '/alarms', '/trunks', '/users']) {
+    for (const path of ['/quality', '/alarms', '/trunks', '/users', '/retention']) {
       await visit(page, it.console.base + path);
       await page.getByText('counted over all calls').first().waitFor();
     }

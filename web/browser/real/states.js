@@ -6,7 +6,7 @@ import { axe, faults, open, quiet, rows, settled, visit } from '../browser.js';
 import { Console } from '../server.js';
 
 /** Pages, each with the request that it cannot do without. */
-const PAGES = [['/calls', '/calls?*'], ['/problems', '/calls/summary*'], ['/alarms', '/alarms*'], ['/quality', '/kpis*'], ['/trunks', '/kpis*'], ['/trunks/carrier-a', '/kpis*'], ['/users', '/users*'], ['/audit', '/audit*'], ['/admin', '/people*'], ['/account', '/tokens*']];
+const PAGES = [['/calls', '/calls?*'], ['/problems', '/calls/summary*'], ['/alarms', '/alarms*'], ['/quality', '/kpis*'], ['/trunks', '/kpis*'], ['/trunks/carrier-a', '/kpis*'], ['/users', '/users*'], ['/retention', '/retention'], ['/retention', '/rules'], ['/retention', '/holds*'], ['/retention', '/retention/deletions*'], ['/audit', '/audit*'], ['/admin', '/people*'], ['/account', '/tokens*']];
 const BROKEN = { type: '/problems/unavailable', title: 'Something that is needed does not answer', status: 503, detail: 'the day file of 2026-01-01 cannot be read' };
 
 export function states(it) {
@@ -129,7 +129,7 @@ export function states(it) {
       const page = await open(it.browser, empty.base, { cookies: empty.cookies('administrator') });
       for (const [path, said] of [
         ['/', /no running ringtap|cannot be reached|does not answer/i], ['/calls', 'There are no calls yet'], ['/problems', 'No call began in this time'], ['/alarms', 'No alarm stands'], ['/quality', 'No call began in this time'],
-        ['/trunks', 'No call came from or went to a trunk'], ['/users', 'No user was seen'],
+        ['/trunks', 'No call came from or went to a trunk'], ['/users', 'No user was seen'], ['/retention', /no running ringtap|cannot reach ringtap/],
       ]) {
         await visit(page, empty.base + path);
         await page.getByText(said).first().waitFor();

@@ -280,7 +280,7 @@ fn case_of(case: String) -> Result<String, Problem> {
 }
 
 /// The spool in which calls are held.
-fn directory(app: &Shared) -> Result<&FilePath, Problem> {
+pub(super) fn directory(app: &Shared) -> Result<&FilePath, Problem> {
     app.sources.spool_directory.as_deref().ok_or_else(|| {
         Problem::conflict("the console was started without `--spool`: it knows nothing of holds")
     })

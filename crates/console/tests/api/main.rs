@@ -5,6 +5,7 @@ mod account;
 mod client;
 mod passkeys;
 mod refused;
+mod retention;
 mod server;
 
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! A console over records that the tests know, with people of several roles and a daemon that answers.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
@@ -103,6 +103,11 @@ impl Server {
         writer.close().unwrap();
     }
 
+    /// The directory of the spool.
+    pub(crate) fn spool(&self) -> PathBuf {
+        self.dir.path().join("spool")
+    }
+
     /// What is in the audit log, by kind, the oldest first.
     pub(crate) fn audited(&self) -> Vec<&'static str> {
         let log = AuditLog::open(&self.dir.path().join("people")).unwrap();
@@ -167,6 +172,7 @@ fn add_people(dir: &Path) {
         ("ana", Role::Engineer, Scope::everything()),
         ("vic", Role::Viewer, Scope::everything()),
         ("eve", Role::Quality, Scope::everything()),
+        ("aud", Role::Auditor, Scope::everything()),
         ("ed", Role::Engineer, Scope::everything()),
         ("ten", Role::Engineer, tenant),
     ] {
@@ -181,6 +187,28 @@ struct Answering;
 impl Daemon for Answering {
     fn status(&self) -> anyhow::Result<Value> {
         Ok(json!({ "now_us": 1, "calls": 3, "calls_begun": 10, "lost": [], "workers": [] }))
+    }
+
+    fn retention(&self) -> anyhow::Result<Value> {
+        Ok(json!({
+            "now_us": 1, "records_age_ms": null, "age_suspended": false,
+            "spool": {
+                "recording": true, "disk_bytes": 1_000, "free_bytes": 400, "low_bytes": 50, "high_bytes": 70,
+                "short_at_us": 9, "has_tier": false, "tier_after_ms": null, "tier_lost": false,
+                "categories": [{
+                    "category": "media", "bytes": 10, "segments": 2, "oldest_us": 1, "age_ms": 5,
+                    "size_bytes": null, "bytes_per_day": 1, "next_us": 6, "next_by": "age",
+                }],
+            },
+        }))
+    }
+
+    fn rules(&self) -> anyhow::Result<Value> {
+        let rule = json!({
+            "name": "bad calls", "keep": "full", "conditions": [["mos_below", "3.1"]], "mask_dtmf": false,
+            "may_pause": true, "calls": 7,
+        });
+        Ok(json!({ "since_us": 1, "rules": [rule], "unmatched": 3 }))
     }
 
     fn calls(&self, most: usize) -> anyhow::Result<Value> {

@@ -96,7 +96,7 @@ impl KeepRule {
             (!list.is_empty()).then(|| read(list)).transpose().map_err(|problem| (place, key, problem))
         };
         Ok(Rule {
-            name: if self.name.is_empty() { format!("rule {}", place + 1) } else { self.name.clone() },
+            name: self.name.clone(),
             caller: numbers("caller", &self.caller)?,
             callee: numbers("callee", &self.callee)?,
             number: numbers("number", &self.number)?,

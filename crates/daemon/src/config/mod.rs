@@ -192,7 +192,7 @@ impl Config {
     }
 
     #[cfg(test)]
-    fn parse(text: &str) -> Result<Self, ConfigError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
         Self::parse_with(text, None)
     }
 

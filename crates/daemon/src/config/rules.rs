@@ -20,8 +20,13 @@ impl Config {
         }
         let compiled = self.keep.iter().enumerate().map(|(place, rule)| rule.compile(place));
         let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
-        let (products, mut rules): (Vec<Rule>, Vec<Rule>) =
+        let (mut products, mut rules): (Vec<Rule>, Vec<Rule>) =
             compiled.into_iter().partition(|rule| rule.product.is_some());
+        // Each kind is counted by itself: a gap among the others would tell that a rule intercepts.
+        for of_kind in [&mut products, &mut rules] {
+            let unnamed = of_kind.iter_mut().enumerate().filter(|(_, rule)| rule.name.is_empty());
+            unnamed.for_each(|(place, rule)| rule.name = format!("rule {}", place + 1));
+        }
         if rules.is_empty() {
             let what = self.spool.keep.of_call();
             rules.push(Rule { name: "[spool] keep".into(), what, may_pause: true, ..Rule::default() });
@@ -158,6 +163,12 @@ mod tests {
                 (1, Some(RecordingScope::Headers))
             );
             assert_eq!(products.len(), 2);
+            // Each kind is counted by itself.
+            let names = |of: &[Rule]| of.iter().map(|rule| rule.name.clone()).collect::<Vec<_>>();
+            assert_eq!(
+                (names(&rules.0), names(&products)),
+                (vec!["rule 1".into()], vec!["rule 1".into(), "rule 2".into()])
+            );
         }
         let wrong = parse(&format!("{own}{product}{own}")).unwrap_err();
         assert!(

@@ -150,6 +150,8 @@ impl Janitor {
         let report: Report<'_> = &mut report;
         self.space.look(&self.limits, &self.inventory, self.recording.full_writes());
         self.status.space = self.space.all();
+        self.status.limits.clone_from(&self.limits);
+        self.status.has_tier = self.far.is_some() || self.inventory.dir(Location::Tier).is_some();
         self.step_far(now, report);
         let is_due = self.last_pass.is_none_or(|last| now.since(last) >= EVERY || now < last);
         let mut is_hopeless = false;

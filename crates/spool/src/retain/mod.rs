@@ -7,6 +7,7 @@ pub(crate) mod hold;
 pub(crate) mod holds;
 pub(crate) mod inventory;
 pub(crate) mod janitor;
+pub(crate) mod outlook;
 pub(crate) mod pending_journal;
 pub(crate) mod policy;
 pub(crate) mod product_log;

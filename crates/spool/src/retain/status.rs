@@ -3,7 +3,7 @@
 use ringtap_model::Nanos;
 
 use crate::error::Error;
-use crate::retain::policy::{DeletionReason, DiskSpace};
+use crate::retain::policy::{DeletionReason, DiskSpace, Limits};
 use crate::segment::listed::Location;
 use crate::segment::name::{ByCategory, Category, Segment};
 
@@ -46,6 +46,10 @@ pub enum JanitorEvent {
 /// The state of a spool, and totals since the start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpoolStatus {
+    /// The limits in effect.
+    pub limits: Limits,
+    /// Segments can move to a tier or to far storage.
+    pub has_tier: bool,
     /// Bytes on disk by location and category.
     pub bytes: [ByCategory; Location::ALL.len()],
     /// Segments by location and category.

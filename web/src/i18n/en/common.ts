@@ -9,6 +9,7 @@ export const common = {
   'page.trunks': 'Trunks',
   'page.trunk': 'Trunk',
   'page.alarms': 'Alarms',
+  'page.retention': 'Retention',
   'page.audit': 'Audit',
   'page.admin': 'Admin',
   'page.account': 'Account',

@@ -9,9 +9,10 @@ import { notes } from './notes';
 import { now } from './now';
 import { problems } from './problems';
 import { quality } from './quality';
+import { retention } from './retention';
 import { trunks } from './trunks';
 import { users } from './users';
 
 export const en = {
-  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...audit, ...admin, ...account,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...retention, ...audit, ...admin, ...account,
 };

@@ -9,6 +9,7 @@ export const common = {
   'page.trunks': 'Troncales',
   'page.trunk': 'Troncal',
   'page.alarms': 'Alarmas',
+  'page.retention': 'Conservación',
   'page.audit': 'Auditoría',
   'page.admin': 'Administración',
   'page.account': 'Cuenta',

@@ -162,6 +162,16 @@ impl Daemon for ControlSocket {
         serde_json::from_str(&told).context("the daemon is of another version: its state cannot be read")
     }
 
+    fn retention(&self) -> anyhow::Result<Value> {
+        let told = self.ask(&Request::Retention)?;
+        serde_json::from_str(&told).context("the daemon is of another version: what it keeps cannot be read")
+    }
+
+    fn rules(&self) -> anyhow::Result<Value> {
+        let told = self.ask(&Request::Decisions)?;
+        serde_json::from_str(&told).context("the daemon is of another version: its rules cannot be read")
+    }
+
     fn calls(&self, most: usize) -> anyhow::Result<Value> {
         let told = self.ask(&Request::Calls { most })?;
         serde_json::from_str(&told).context("the daemon is of another version: its calls cannot be read")
