@@ -193,7 +193,7 @@ impl Spool {
     }
 }
 
-/// Most blocks of 2 MiB on their way to the disk: they bridge 48 MiB.
+/// Most blocks on their way to the disk: with 2 MiB each, they bridge 48 MiB.
 const BLOCKS: usize = 24;
 /// Bytes of `memory` for each of them, so that a small memory has few.
 const BLOCK_SHARE: u64 = 8 << 20;

@@ -10,7 +10,7 @@ use crate::segment::name::{Category, Segment};
 use crate::trust::chunk_sealer::ChunkSealer;
 use crate::trust::keys::Bytes;
 use crate::write::growing::GatheredPackets;
-use crate::write::job::{ALIGN, BLOCK, Job, KEY_BLOCK};
+use crate::write::job::{ALIGN, Job, KEY_BLOCK};
 use crate::write::owner_keys::OwnerKeys;
 use crate::write::series::{BlockPool, KeyRows, OpenSegment, ROWS, SegmentSeries};
 
@@ -33,6 +33,8 @@ pub(crate) struct ChunkWriter {
     /// None if chunks are neither sealed nor packed.
     pub(crate) sealer: Option<ChunkSealer>,
     pub(crate) blocks: BlockPool,
+    /// Bytes of a block.
+    pub(crate) block: usize,
     pub(crate) key_blocks: BlockPool,
     pub(crate) spare_rows: Receiver<Vec<IndexRow>>,
     pub(crate) jobs: SyncSender<Job>,
@@ -115,7 +117,7 @@ impl ChunkWriter {
 
     /// Appends the packets as they are.
     fn append_plain(&mut self, category: Category, chunk: &mut Chunk, packets: GatheredPackets<'_>) {
-        let (link, plain) = (self.link, chunk.plain as usize);
+        let (link, plain, most) = (self.link, chunk.plain as usize, self.block);
         let Self { series, blocks, .. } = self;
         let series = &mut series[category as usize];
         if series.filled == 0 {
@@ -126,7 +128,7 @@ impl ChunkWriter {
         }
         // Usually the whole chunk fits into the block.
         let from = series.filled + marker::len(link);
-        if let Some(block) = series.block.as_mut().filter(|_| from + plain < BLOCK) {
+        if let Some(block) = series.block.as_mut().filter(|_| from + plain < most) {
             let (before, room) = block.data_mut()[..from + plain].split_at_mut(from);
             packets.copy(room);
             chunk.crc = ringtap_cpu::crc32c(0, room);
@@ -273,7 +275,7 @@ impl ChunkWriter {
     /// Appends to the block; a full block goes to the disk thread and the next one takes its place.
     fn append(&mut self, category: Category, mut bytes: &[u8], now: Nanos) {
         while !bytes.is_empty() {
-            let Self { series, blocks, .. } = self;
+            let Self { series, blocks, block: most, .. } = self;
             let series = &mut series[category as usize];
             if series.filled == 0 {
                 series.since = now;
@@ -282,11 +284,11 @@ impl ChunkWriter {
                 series.block = blocks.acquire();
             }
             let Some(block) = &mut series.block else { return };
-            let some = bytes.len().min(BLOCK - series.filled);
+            let some = bytes.len().min(*most - series.filled);
             block.data_mut()[series.filled..series.filled + some].copy_from_slice(&bytes[..some]);
             series.filled += some;
             bytes = &bytes[some..];
-            if series.filled == BLOCK {
+            if series.filled == *most {
                 self.submit(category);
             }
         }

@@ -7,8 +7,13 @@ use std::time::Duration;
 use crate::segment::index::IndexRow;
 use crate::segment::name::{Category, Segment};
 
-/// Bytes of a block: one write.
-pub(crate) const BLOCK: usize = 2 << 20;
+/// Most and fewest bytes of a block, which is one write.
+const BLOCK: (usize, usize) = (2 << 20, 256 << 10);
+/// Bytes of a block where so much memory holds the packets that wait: a sixteenth of it.
+pub(crate) fn block_length(memory: usize) -> usize {
+    let (most, fewest) = BLOCK;
+    (memory / 16).next_multiple_of(ALIGN).clamp(fewest, most)
+}
 /// Bytes of a block of keys.
 pub(crate) const KEY_BLOCK: usize = 64 << 10;
 /// Addresses, offsets and lengths of direct writes are multiples of this.

@@ -19,7 +19,7 @@ use crate::trust::{seal, unsigned_list};
 use crate::write::chunk_writer::ChunkWriter;
 use crate::write::disk::{DiskWriter, WriterStatus};
 use crate::write::growing::{GrowingChunks, IncomingPacket};
-use crate::write::job::{BLOCK, Block, Job, KEY_BLOCK};
+use crate::write::job::{Block, Job, KEY_BLOCK, block_length};
 use crate::write::owner_keys::OwnerKeys;
 use crate::write::ring::{self, Entry, HEAD};
 use crate::write::series::{BlockPool, ROWS, SegmentSeries};
@@ -58,6 +58,7 @@ impl Packer {
         let sealer = is_wrapped.then(|| ChunkSealer::new(link, MOST, settings.compress)).transpose()?;
         // Each category fills one block and may need a second one; before a block go the keys of its chunks.
         let count = settings.blocks.max(2 * Category::ALL.len());
+        let block = block_length(settings.memory);
         let (jobs, todo) = sync_channel(2 * count + 16);
         let (spare, back) = channel();
         let (spare_keys, keys_back) = channel();
@@ -91,7 +92,8 @@ impl Packer {
             padded: Nanos::ZERO,
             keys,
             sealer,
-            blocks: BlockPool { spare: (0..count).map(|_| Block::new(BLOCK)).collect(), back },
+            blocks: BlockPool { spare: (0..count).map(|_| Block::new(block)).collect(), back },
+            block,
             key_blocks: BlockPool {
                 spare: (0..key_count).map(|_| Block::new(KEY_BLOCK)).collect(),
                 back: keys_back,

@@ -28,7 +28,7 @@ pub struct WriterSettings {
     pub span: Nanos,
     /// with this many bytes.
     pub bytes: u64,
-    /// Blocks of 2 MiB between the packer and the disk.
+    /// Blocks between the packer and the disk: of a sixteenth of `memory` each, and of 2 MiB at most.
     pub blocks: usize,
     /// Bypass the kernel's page cache, if the file system can.
     pub direct: bool,
