@@ -14,7 +14,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `sys` | the instructions, the one system call, and fallbacks for other platforms |
+//! | `sys` | instructions, system calls, the settings of the allocator, and fallbacks for other platforms |
 #![deny(unsafe_code)]
 
 #[expect(unsafe_code, reason = "the instructions are not in the language")]

@@ -194,3 +194,10 @@ pub(crate) fn cycles() -> u64 {
 pub(crate) fn cycles() -> u64 {
     0
 }
+
+/// What jemalloc reads at its start, where it is linked. Two arenas: each keeps memory of its own, and few
+/// threads allocate much at once. What is free goes back to the system at once, as a small machine needs it:
+/// `docs/decisions/023-files-on-all-cores.md`.
+// SAFETY: jemalloc looks for a pointer to a text of this name, which ends with a zero and stays as it is.
+#[unsafe(export_name = "malloc_conf")]
+pub(crate) static ALLOCATOR: &[u8; 44] = b"narenas:2,dirty_decay_ms:0,muzzy_decay_ms:0\0";

@@ -62,6 +62,12 @@ use crate::cli::{Cli, Command};
 use crate::exit::Exit;
 use crate::screen::{Colour, Screen};
 
+/// Records are freed by other threads than those that made them, and with the C library's allocator the two
+/// wait for each other: docs/decisions/023-files-on-all-cores.md.
+#[cfg(all(feature = "jemalloc", target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     // Whatever the service manager or a shell allows: evidence is not for everybody on this machine.
     let before = umask(Mode::empty());
