@@ -169,7 +169,7 @@ packages-test: packages-build
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 	@$(MAKE) --no-print-directory $(MOTO)/requirements.txt || echo "moto, the S3 server for tests, cannot be installed: the tests that need it are skipped"
 	@$(MAKE) --no-print-directory $(SCHEMATHESIS)/requirements.txt || echo "schemathesis, which tests the API, cannot be installed: its test is skipped"
-	@$(MAKE) --no-print-directory $(PYTHON_CLIENT)/requirements-test.txt || echo "pandas and mypy cannot be installed: the tests of the Python client that need them are skipped"
+	@$(MAKE) --no-print-directory $(PYTHON_CLIENT)/requirements-test.txt || echo "pandas, pyarrow and mypy cannot be installed: the tests of the Python client that need them are skipped"
 
 # A server that speaks S3, in an environment of its own.
 $(MOTO)/requirements.txt: crates/bucket/tests/moto/requirements.txt
@@ -189,7 +189,7 @@ $(SCHEMATHESIS)/requirements.txt: crates/ringtap/tests/api/requirements.txt
 
 # What tests the Python client, in an environment of its own.
 $(PYTHON_CLIENT)/requirements-test.txt: clients/python/requirements-test.txt
-	@echo "installing: pandas and mypy into $(PYTHON_CLIENT)"
+	@echo "installing: pandas, pyarrow and mypy into $(PYTHON_CLIENT)"
 	@rm -rf $(PYTHON_CLIENT)
 	@python3 -m venv $(PYTHON_CLIENT)
 	@$(PYTHON_CLIENT)/bin/pip install --quiet --disable-pip-version-check --requirement $<

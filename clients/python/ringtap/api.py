@@ -147,7 +147,7 @@ class Api:
         self,
         *,
         q: str | None = None,
-        format: Literal["csv", "jsonl"] | None = None,
+        format: Literal["csv", "jsonl", "parquet"] | None = None,
         zone: str | None = None,
     ) -> Stream:
         """The whole result of a search as a file.

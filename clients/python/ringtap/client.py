@@ -94,8 +94,8 @@ class Client(Api):
         """Saves the ladder of a call as a picture."""
         return self.draw_ladder(_id(id)).save(to)
 
-    def export(self, q: str, to: Target, format: Literal["csv", "jsonl"] = "csv") -> int:
-        """Saves all calls of a search as CSV or JSON lines, while they are found."""
+    def export(self, q: str, to: Target, format: Literal["csv", "jsonl", "parquet"] = "csv") -> int:
+        """Saves all calls of a search as CSV, JSON lines or Parquet, while they are found."""
         return self.export_calls(q=q, format=format, zone=self.zone).save(to)
 
     def summary(self, q: str = "", facets: str | None = None) -> models.CallSummary:

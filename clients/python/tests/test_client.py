@@ -1,6 +1,7 @@
 """The client on a real console."""
 
 import contextlib
+import csv
 import io
 import json
 import os
@@ -27,10 +28,16 @@ try:
     import pandas
 except ImportError:
     pandas = None
+try:
+    import pyarrow
+    from pyarrow import parquet
+except ImportError:
+    pyarrow = None
 #: How captures begin: pcap in microseconds and nanoseconds, pcapng.
 CAPTURES = (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1", b"\x0a\x0d\x0d\x0a")
 TOKYO = timezone(timedelta(hours=9))
 NEEDS_PANDAS = unittest.skipUnless(pandas, "pandas is not installed: make packages-test")
+NEEDS_PYARROW = unittest.skipUnless(pyarrow, "pyarrow is not installed: make packages-test")
 
 
 @NEEDS_PROGRAM
@@ -126,6 +133,24 @@ class OnAConsole(unittest.TestCase):
         lines = (self.files / "calls.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(line)["state"] for line in lines], ["failed"] * len(lines))
         self.assertTrue(lines)
+
+    @NEEDS_PYARROW
+    def test_parquet_has_every_value_of_the_csv(self):
+        for ending in ("csv", "parquet"):
+            self.client.export("", self.files / f"calls.{ending}", ending)
+        table = parquet.read_table(self.files / "calls.parquet")
+        with (self.files / "calls.csv").open(newline="") as lines:
+            rows = list(csv.DictReader(lines))
+        self.assertEqual(table.column_names, list(rows[0]))
+        self.assertEqual(table.num_rows, len(self.expected))
+        for name in table.column_names:
+            for value, cell in zip(table.column(name), (row[name] for row in rows), strict=True):
+                self.assertEqual(as_csv(value), cell, name)
+        types = {field.name: str(field.type) for field in table.schema}
+        kinds = {"invite_us": "timestamp[us, tz=UTC]", "final_code": "int64", "mos": "double", "state": "string"}
+        self.assertEqual({name: types[name] for name in kinds}, kinds)
+        units = json.loads(table.schema.metadata[b"ringtap.units"])
+        self.assertEqual((units["pdd_ms"], units["capture_drops"]), ("ms", "packets"))
 
     def test_a_file_that_is_not_to_be_had_leaves_nothing(self):
         path = self.files / "none.wav"
@@ -279,6 +304,17 @@ class OnAConsole(unittest.TestCase):
                     self.fail(f"{name}, piece {number}: {error!r}\n{block}")
         names["client"].close()
         return said.getvalue()
+
+
+def as_csv(value):
+    """A value of Parquet as a CSV has it."""
+    if value.as_py() is None:
+        return ""
+    if pyarrow.types.is_timestamp(value.type):
+        return str(value.value)
+    if pyarrow.types.is_floating(value.type):
+        return repr(value.as_py())
+    return str(value.as_py())
 
 
 class Pages:

@@ -10,7 +10,7 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, audit, call, calls, deletions, kpis, live, passkeys, people, recording,
+    about, account, alarms, audit, call, calls, deletions, export, kpis, live, passkeys, people, recording,
     retention, session, trunks, users, why,
 };
 use crate::state::App;
@@ -25,7 +25,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))
         .routes(routes!(calls::suggest))
-        .routes(routes!(calls::export))
+        .routes(routes!(export::export))
         .routes(routes!(call::show))
         .routes(routes!(call::ladder))
         .routes(routes!(call::svg))

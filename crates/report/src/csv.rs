@@ -57,7 +57,7 @@ fn names<R: Record>() -> impl Iterator<Item = &'static str> {
 }
 
 /// The fields that fit a cell: all but the intervals of a stream, which have a CSV of their own.
-fn columns<R: Record>() -> impl Iterator<Item = &'static Field<R>> {
+pub(crate) fn columns<R: Record>() -> impl Iterator<Item = &'static Field<R>> {
     R::FIELDS.iter().filter(|field| !is_list_of::<Interval>(field.kind))
 }
 
@@ -67,18 +67,23 @@ fn is_list_of<Part: Record>(kind: FieldType) -> bool {
 }
 
 fn cells<R: Record>(record: &R) -> impl Iterator<Item = String> {
-    columns::<R>().map(|field| match (field.value)(record) {
+    columns::<R>().map(|field| text_of(field.kind, (field.value)(record)))
+}
+
+/// The value of a field of that type as the text of a cell, before it is quoted.
+pub(crate) fn text_of(kind: FieldType, value: Value<'_>) -> String {
+    match value {
         // What is counted, with its count.
-        Value::Parts(parts) if is_list_of::<Failure>(field.kind) || is_list_of::<MethodCount>(field.kind) => {
+        Value::Parts(parts) if is_list_of::<Failure>(kind) || is_list_of::<MethodCount>(kind) => {
             let count = |part| format!("{}={}", cell(parts.value(part, 0)), cell(parts.value(part, 1)));
             (0..parts.count()).map(count).collect::<Vec<_>>().join(" ")
         }
         // Digits are one number, other lists words.
-        Value::Parts(parts) if !is_list_of::<Dtmf>(field.kind) => {
+        Value::Parts(parts) if !is_list_of::<Dtmf>(kind) => {
             (0..parts.count()).map(|part| cell(parts.value(part, 0))).collect::<Vec<_>>().join(" ")
         }
         value => cell(value),
-    })
+    }
 }
 
 /// Writes a CSV.

@@ -25,7 +25,7 @@
 //! | [`sentence`] | what happened to a call, in words |
 //! | [`summary`] | the summary of a capture |
 //! | [`rating`] | the terms of a MOS |
-//! | [`csv`], [`json`] | records in machine-readable formats |
+//! | [`csv`], [`json`], [`parquet`] | records in machine-readable formats |
 //! | [`table`], [`fields`], [`style`] | columns, named values, colours |
 //! | [`text`], [`time`] | text that is safe to show; formats of times |
 //! | [`file`](mod@file) | a file that appears only when it is complete |
@@ -44,6 +44,7 @@ pub mod json;
 pub mod ladder;
 pub mod message;
 pub mod messages;
+pub mod parquet;
 pub mod rating;
 pub mod registrations;
 mod reported;

@@ -20,6 +20,7 @@
 
 mod anonymous;
 mod assumed;
+mod call_lines;
 mod cli;
 mod commands;
 mod distant;

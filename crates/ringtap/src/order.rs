@@ -5,7 +5,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use ringtap_report::calls::{Order, Sort};
 
 use crate::exit::Misuse;
-use crate::page::{Format, Shown};
+use crate::page::Shown;
 
 /// The options of commands that print a table of calls.
 #[derive(Args, Clone, Copy, Debug, Default)]
@@ -30,8 +30,8 @@ fn sorts() -> impl TypedValueParser<Value = Sort> {
 
 impl OrderArgs {
     /// What a table shows; other formats have none of it.
-    pub(crate) fn of(self, format: Format) -> Result<Shown, Misuse> {
-        if format != Format::Table && (self.sort.is_some() || self.top.is_some() || self.sentences) {
+    pub(crate) fn of(self, is_table: bool) -> Result<Shown, Misuse> {
+        if !is_table && (self.sort.is_some() || self.top.is_some() || self.sentences) {
             return Err(Misuse(
                 "`--sort`, `--top` and `--sentences` are for the table alone: leave out `--format`".into(),
             ));

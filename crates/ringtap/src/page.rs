@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use anyhow::bail;
 use clap::ValueEnum;
 use ringtap_model::{Amendment, Call, Id, Message, Registration, Stream};
 use ringtap_report::calls::Order;
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::style::Style;
 use ringtap_report::summary::Summary;
-use ringtap_report::{calls, json, messages, registrations, sentence, streams};
+use ringtap_report::{calls, json, messages, parquet, registrations, sentence, streams};
 
+use crate::exit::Misuse;
 use crate::input::Pass;
 use crate::screen::Screen;
 
@@ -24,6 +26,33 @@ pub(crate) enum Format {
     Jsonl,
     /// One header line, one line a record
     Csv,
+}
+
+/// How records of one kind are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RecordFormat {
+    /// For people
+    #[default]
+    Table,
+    /// One JSON object a line
+    Jsonl,
+    /// One header line, one line a record
+    Csv,
+    /// Columns with types (Apache Parquet): binary, for a file
+    Parquet,
+}
+
+impl RecordFormat {
+    /// Refuses what this program cannot write, or would spoil a terminal.
+    pub(crate) fn check(self, screen: &Screen) -> anyhow::Result<()> {
+        match self {
+            Self::Parquet if !parquet::IS_AVAILABLE => bail!(parquet::LACKING),
+            Self::Parquet if screen.terminal => {
+                Err(Misuse("Parquet is binary: add `> FILE.parquet`".to_owned()).into())
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How lines are printed that have no CSV.

@@ -5,7 +5,7 @@ import { it as test } from 'node:test';
 import { open, quiet, settled, visit } from '../browser.js';
 
 export function downloads(it) {
-  test('every download: CSV, JSON lines, packets, sound, ladders', { timeout: 900_000 }, async () => {
+  test('every download: CSV, JSON lines, Parquet, packets, sound, ladders', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('administrator'), acceptDownloads: true });
     const { total, call } = await searched(it.console);
     await visit(page, `${it.console.base}/calls?q=codec:g729+began:-3h`);
@@ -28,6 +28,11 @@ export function downloads(it) {
     const records = jsonl.bytes.toString().trim().split('\n').map((line) => JSON.parse(line));
     assert.equal(records.length, total);
     assert.ok(records.every((record) => record.type === 'call'));
+
+    await menu();
+    const parquet = await file(page.getByRole('link', { name: 'Parquet' }));
+    assert.equal(parquet.name, 'calls.parquet');
+    assert.deepEqual([parquet.bytes.toString('latin1', 0, 4), parquet.bytes.toString('latin1', parquet.bytes.length - 4)], ['PAR1', 'PAR1']);
 
     await visit(page, `${it.console.base}/calls/${call.id}?tab=packets`);
     const pcap = await file(page.getByRole('link', { name: 'Packets (pcap)' }));

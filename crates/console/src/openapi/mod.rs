@@ -9,3 +9,9 @@
 pub(crate) mod names;
 pub(crate) mod records;
 pub(crate) mod refusals;
+
+/// What a file has in it, which is no JSON.
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "it describes the body of a file")]
+pub(crate) struct FileBytes(Vec<u8>);

@@ -23,6 +23,7 @@ use super::lost_packets::Mark;
 use super::packets::RecordedCall;
 use super::recording;
 use crate::answer::Answer;
+use crate::openapi::FileBytes;
 use crate::openapi::records::{CallRecord, StreamRecord};
 use crate::openapi::refusals::{Busy, Conflict, Missing};
 use crate::problem::Problem;
@@ -208,7 +209,8 @@ fn recorded<'a>(spool: &'a mut Spool, call: &Call, streams: &[Stream]) -> Result
 #[utoipa::path(
     get, path = "/calls/{id}/packets.pcap", operation_id = "download_packets", tag = "call", params(CallPath),
     responses(
-        (status = 200, description = "A file.", body = Vec<u8>, content_type = "application/x-pcapng"),
+        (status = 200, description = "A file.", body = inline(FileBytes),
+            content_type = "application/x-pcapng"),
         Missing, Conflict, Busy
     )
 )]
@@ -299,9 +301,9 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
             example = "bytes=0-65535")
     ),
     responses(
-        (status = 200, description = "All of it.", body = Vec<u8>, content_type = "audio/wav",
+        (status = 200, description = "All of it.", body = inline(FileBytes), content_type = "audio/wav",
             headers(("Accept-Ranges" = String, description = "`bytes`"))),
-        (status = 206, description = "The range, or the first MiB of it.", body = Vec<u8>,
+        (status = 206, description = "The range, or the first MiB of it.", body = inline(FileBytes),
             content_type = "audio/wav",
             headers(("Content-Range" = String, description = "`bytes A-B/LENGTH`"))),
         (status = 416, description = "There is no such range; without a body.",

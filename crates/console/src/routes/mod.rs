@@ -8,6 +8,7 @@ pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod deletions;
+pub(crate) mod export;
 mod found;
 pub(crate) mod kpis;
 mod ladder;

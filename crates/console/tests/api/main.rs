@@ -9,8 +9,10 @@ mod retention;
 mod server;
 
 use std::collections::BTreeSet;
-use std::io::Read;
+use std::io::{Read, Write};
 
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::{Field, Row};
 use serde_json::{Value, json};
 
 use client::Client;
@@ -98,6 +100,42 @@ fn exports_have_what_the_search_found() {
     let calls: Vec<Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(calls.len(), CALLS);
     assert_eq!(ana.get("/api/v1/calls/export?format=exe").status, 400);
+}
+
+/// A Parquet file has the values of the CSV, tokens in place of numbers included.
+#[test]
+fn an_export_as_parquet_has_what_the_csv_has() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let wanted = json!({ "name": "columns", "rights": ["search", "export"], "days": 1 });
+    let token = ana.post("/api/v1/tokens", &wanted).json()["token"].as_str().unwrap().to_owned();
+    let program = Client::new(server.address).with("authorization", &format!("Bearer {token}"));
+    let mut numbers = BTreeSet::new();
+    for who in [&ana, &program] {
+        let file = who.get("/api/v1/calls/export?format=parquet&q=state:failed");
+        assert_eq!((file.status, file.kind()), (200, "application/vnd.apache.parquet"));
+        assert!(file.header("content-disposition").unwrap().contains("calls.parquet"));
+        let mut on_disk = tempfile::tempfile().unwrap();
+        on_disk.write_all(&file.body).unwrap();
+        let read = SerializedFileReader::new(on_disk).unwrap();
+        let csv = who.get("/api/v1/calls/export?format=csv&q=state:failed").text();
+        let mut lines = csv.lines();
+        let names: Vec<&str> = lines.next().unwrap().split(',').collect();
+        let rows: Vec<Row> = read.get_row_iter(None).unwrap().map(Result::unwrap).collect();
+        assert_eq!(rows.len(), CALLS / 4);
+        for (row, line) in rows.iter().zip(lines) {
+            let known: Vec<&String> = row.get_column_iter().map(|(name, _)| name).collect();
+            assert_eq!(known, names);
+            let value = |name: &str| row.get_column_iter().find(|(known, _)| *known == name).unwrap().1;
+            let Field::Str(number) = value("from_user") else { panic!("{row}") };
+            assert!(line.contains(number), "{number}: {line}");
+            let Field::TimestampMicros(began) = value("invite_us") else { panic!("{row}") };
+            assert!(line.contains(&began.to_string()), "{began}: {line}");
+            numbers.insert(number.clone());
+        }
+    }
+    let hidden = numbers.iter().filter(|number| number.starts_with('~')).count();
+    assert_eq!(hidden * 2, numbers.len(), "{numbers:?}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl Analyze {
             )
             .into());
         }
-        let order = self.order.of(format)?;
+        let order = self.order.of(format == Format::Table)?;
         let trunks = self.config.read(screen)?.unwrap_or_default().trunks;
         let identities = self.identity.checker()?;
         let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());

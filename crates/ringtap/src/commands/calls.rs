@@ -9,17 +9,17 @@ use clap::Args;
 use ringtap_daemon::control::MOST_CALLS;
 use ringtap_model::{Call, Stream};
 use ringtap_report::calls::Order;
-use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
-use ringtap_report::{calls, json, time};
+use ringtap_report::{calls, time};
 
 use super::control::{ControlArgs, calls_in_progress};
+use crate::call_lines::Lines;
 use crate::exit::{Exit, Misuse};
 use crate::filter::FilterArgs;
 use crate::kpi_args::KpiArgs;
 use crate::limit::LimitArgs;
 use crate::order::OrderArgs;
-use crate::page::{Format, Shown};
+use crate::page::{RecordFormat, Shown};
 use crate::query::{Asked, QueryArgs};
 use crate::screen::Screen;
 use crate::store_args::StoreArgs;
@@ -46,7 +46,7 @@ pub(crate) struct Calls {
     at: ControlArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: RecordFormat,
     #[command(flatten)]
     limit: LimitArgs,
     #[command(flatten)]
@@ -65,13 +65,15 @@ Examples:
   ringtap calls --live --number '*0138'
   ringtap calls --code 4xx --ip 198.51.100.0/24 --duration '<10s'
   ringtap calls --state failed,timeout --limit 0 --format csv > failed.csv
+  ringtap calls 'began:-7d' --limit 0 --format parquet > week.parquet
   ringtap calls --note one_way --sort length --top 20
   ringtap calls --store records --mos-below 3 --format jsonl | jq -r .call_id";
 
 impl Calls {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let shown = self.order.of(self.format)?;
+        let shown = self.order.of(self.format == RecordFormat::Table)?;
+        self.format.check(screen)?;
         let asked = self.query.clone().read()?;
         if self.live {
             return self.show_live(asked, shown, screen);
@@ -84,7 +86,7 @@ impl Calls {
         }
         let reader = self.store.open()?;
         let found = reader.calls(&self.limit.query(self.filter.filter()))?;
-        if self.format == Format::Table {
+        if self.format == RecordFormat::Table {
             screen.page();
         }
         let count = counted(found.records.len() as u64, "call");
@@ -114,7 +116,7 @@ impl Calls {
             filter.selects_call(call, streams) && expression.matches(call, streams)
         });
         let calls: Vec<(Call, Vec<Stream>)> = selected.take(self.limit.most()).collect();
-        if self.format == Format::Table {
+        if self.format == RecordFormat::Table {
             screen.page();
         }
         let found = counted(calls.len() as u64, "call");
@@ -142,23 +144,14 @@ impl Calls {
         (line, order): (&str, Order),
         screen: &mut Screen,
     ) -> anyhow::Result<()> {
-        let Screen { out, .. } = screen;
-        match self.format {
-            Format::Jsonl => {
-                let mut lines = json::Lines::default();
-                records.try_for_each(|call| lines.write(out, call)).context(WRITING)?;
-            }
-            Format::Csv => {
-                let csv = Csv::begin(out, RecordKind::Calls).context(WRITING)?;
-                records.try_for_each(|call| csv.record(out, RecordKind::Calls, call)).context(WRITING)?;
-            }
-            Format::Table => {
-                let mut made = Vec::with_capacity(records.len());
-                rows(&mut made)?;
-                return table(made, (line, order), screen);
-            }
+        if self.format == RecordFormat::Table {
+            let mut made = Vec::with_capacity(records.len());
+            rows(&mut made)?;
+            return table(made, (line, order), screen);
         }
-        out.flush().context(WRITING)
+        let mut lines = Lines::begin(self.format, &mut *screen.out).context(WRITING)?;
+        records.try_for_each(|call| lines.print(call)).context(WRITING)?;
+        lines.end().context(WRITING)
     }
 }
 

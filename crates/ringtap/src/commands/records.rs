@@ -8,6 +8,7 @@ use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Condition, Filter, Message, Record, Registration, Stream};
 use ringtap_report::csv::{Csv, RecordKind};
+use ringtap_report::parquet::Parquet;
 use ringtap_report::text::counted;
 use ringtap_report::{json, messages, registrations, streams};
 use ringtap_store::{Found, Query, Reader};
@@ -18,7 +19,7 @@ use crate::exit::Exit;
 use crate::filter::{FilterArgs, refuse_unfit};
 use crate::input::{Input, Listener, Unpacking, Workers};
 use crate::limit::LimitArgs;
-use crate::page::Format;
+use crate::page::RecordFormat;
 use crate::screen::Screen;
 use crate::store_args::StoreArgs;
 
@@ -66,7 +67,7 @@ struct RecordArgs {
     store: StoreArgs,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: RecordFormat,
     #[command(flatten)]
     limit: LimitArgs,
     #[command(flatten)]
@@ -194,6 +195,7 @@ impl RecordArgs {
     {
         let filter = self.filter.filter();
         refuse_unfit(&filter, &format!("{}s", R::NAME), R::fits)?;
+        self.format.check(screen)?;
         match self.files[..] {
             [] => self.of_store::<R>(&self.store.open()?, filter, screen),
             _ => self.of_files(filter, assumed, screen),
@@ -255,17 +257,19 @@ enum Printer<R: Listed> {
     Table(Vec<R::Row>),
     Jsonl(json::Lines),
     Csv(Csv),
+    Parquet(Box<Parquet<R>>),
 }
 
 impl<'a, R: Listed> List<'a, R> {
-    fn begin(format: Format, filter: Filter, screen: &'a mut Screen) -> io::Result<Self> {
-        if format == Format::Table {
+    fn begin(format: RecordFormat, filter: Filter, screen: &'a mut Screen) -> io::Result<Self> {
+        if format == RecordFormat::Table {
             screen.page();
         }
         let printer = match format {
-            Format::Table => Printer::Table(Vec::new()),
-            Format::Jsonl => Printer::Jsonl(json::Lines::default()),
-            Format::Csv => Printer::Csv(Csv::begin(&mut *screen.out, R::KIND)?),
+            RecordFormat::Table => Printer::Table(Vec::new()),
+            RecordFormat::Jsonl => Printer::Jsonl(json::Lines::default()),
+            RecordFormat::Csv => Printer::Csv(Csv::begin(&mut *screen.out, R::KIND)?),
+            RecordFormat::Parquet => Printer::Parquet(Box::new(Parquet::begin(&mut *screen.out)?)),
         };
         Ok(Self { filter, screen, printer, count: 0, failed: None })
     }
@@ -283,6 +287,7 @@ impl<'a, R: Listed> List<'a, R> {
             }
             Printer::Jsonl(lines) => lines.write(out, record),
             Printer::Csv(csv) => csv.record(out, R::KIND, record),
+            Printer::Parquet(file) => file.record(out, record),
         };
         self.failed = written.err();
     }
@@ -292,19 +297,25 @@ impl<'a, R: Listed> List<'a, R> {
         if let Some(error) = self.failed {
             return Err(error);
         }
-        if let Printer::Table(rows) = self.printer {
-            let long = self.screen.is_long(rows.len() + 4);
-            let Screen { out, width, colour, .. } = &mut *self.screen;
-            if long {
-                writeln!(out, "{line}\n")?;
+        let rows = match self.printer {
+            Printer::Table(rows) => rows,
+            Printer::Jsonl(_) | Printer::Csv(_) => return self.screen.out.flush(),
+            Printer::Parquet(file) => {
+                file.end(&mut *self.screen.out)?;
+                return self.screen.out.flush();
             }
-            if !rows.is_empty() {
-                R::table(out, rows, *width, *colour)?;
-                writeln!(out)?;
-            }
-            if !long {
-                writeln!(out, "{line}")?;
-            }
+        };
+        let long = self.screen.is_long(rows.len() + 4);
+        let Screen { out, width, colour, .. } = &mut *self.screen;
+        if long {
+            writeln!(out, "{line}\n")?;
+        }
+        if !rows.is_empty() {
+            R::table(out, rows, *width, *colour)?;
+            writeln!(out)?;
+        }
+        if !long {
+            writeln!(out, "{line}")?;
         }
         self.screen.out.flush()
     }

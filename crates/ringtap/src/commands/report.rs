@@ -30,7 +30,6 @@ use crate::exit::{Exit, Interrupted, Misuse};
 use crate::filter::FilterArgs;
 use crate::input::{self, BATCH, Input, InputFiles, Listener, Pass, Workers};
 use crate::order::OrderArgs;
-use crate::page::Format;
 use crate::screen::Screen;
 use crate::{files, interrupt};
 
@@ -88,7 +87,7 @@ impl ReportArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         self.refuse()?;
-        let order = self.order.of(Format::Table)?.order;
+        let order = self.order.of(true)?.order;
         let mask = self.anonymise.mask()?;
         let mut target = Target::create(&self.html)?;
         let input = Input::open(&self.input.files, self.input.unpacking)?.assuming(self.assumed.clone());

@@ -1,7 +1,7 @@
 //! The search language on the command line: of a file, of the database made of it, and mistakes in it.
 
 use crate::found::{done, lines, stored, text};
-use crate::run::run;
+use crate::run::{ringtap, run};
 
 #[test]
 fn a_search_finds_the_same_calls_in_a_file_and_in_its_database() {
@@ -57,6 +57,25 @@ fn more_calls_than_the_limit_are_told_of_and_so_is_a_time_without_records() {
     }
     let nothing = run(["calls", "at:\"2020-01-01 15:00\"", "--store", text(&store)]);
     assert!(nothing.status == 0 && nothing.err.contains("no day was searched"), "{nothing:?}");
+}
+
+/// The same calls from the database and from captures; what is in a file is tested where it is written.
+#[test]
+fn lists_are_written_as_parquet() {
+    let (_folder, path, store) = stored();
+    for command in ["calls", "streams"] {
+        let [of_file, of_store] = [&[text(&path)][..], &["--store", text(&store)]].map(|rest| {
+            let done = ringtap().args([command, "--format", "parquet"]).args(rest).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+            done.stdout
+        });
+        assert!(of_file.starts_with(b"PAR1") && of_file.ends_with(b"PAR1"), "{command}");
+        assert!(of_store.starts_with(b"PAR1") && of_store.ends_with(b"PAR1"), "{command}");
+        // A file has streams as they end, the database as they began.
+        assert!(command == "streams" || of_file == of_store, "{command}");
+    }
+    let order = run(["calls", "--format", "parquet", "--sort", "mos", "--store", text(&store)]);
+    assert!(order.status == 2 && order.err.contains("table alone"), "{order:?}");
 }
 
 #[test]

@@ -42,6 +42,6 @@ export function why(q: string, signal: AbortSignal): Promise<Why> {
 }
 
 /** A file has the calls by time, whatever the order of the list. */
-export function exportUrl(search: Search, format: 'csv' | 'jsonl'): string {
+export function exportUrl(search: Search, format: 'csv' | 'jsonl' | 'parquet'): string {
   return apiUrl('/calls/export', { query: { q: search.q, format } });
 }

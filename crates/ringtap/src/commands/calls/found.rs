@@ -1,10 +1,9 @@
 //! Calls that satisfy a search, of the database while they are found, and of captures.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{mem, thread};
 
 use anyhow::Context;
@@ -12,17 +11,17 @@ use ringtap_conversation::{Joiner, Settings};
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_kpi::Trunks;
 use ringtap_model::{Call, Filter, Id, Message, Nanos, Registration, Stream};
-use ringtap_report::csv::{Csv, RecordKind};
+use ringtap_report::calls;
 use ringtap_report::text::counted;
-use ringtap_report::{calls, json};
 use ringtap_search::Expression;
 use ringtap_store::{Coverage, Reader, RunningSearch, Search, SearchEnd, SearchOrder};
 
 use super::{Calls, WRITING};
+use crate::call_lines::Lines;
 use crate::exit::Exit;
 use crate::input::{Input, Listener, Workers};
 use crate::interrupt;
-use crate::page::{Format, Shown};
+use crate::page::{RecordFormat, Shown};
 use crate::query::Asked;
 use crate::screen::Screen;
 
@@ -41,7 +40,7 @@ impl Calls {
         };
         let (limit, is_newest) = (self.limit.most(), self.limit.is_of_newest());
         let search = Search { filter: self.filter.filter(), order, limit, ..Search::new(expression) };
-        let (format, is_table) = (self.format, self.format == Format::Table);
+        let (format, is_table) = (self.format, self.format == RecordFormat::Table);
         if is_table {
             screen.page();
         }
@@ -124,7 +123,7 @@ impl Calls {
         let pass = input.pass_records(Workers::default(), &mut matching, &bar)?;
         let (total, all) = (matching.total, matching.matching);
         let found = matching.into_found();
-        if self.format == Format::Table {
+        if self.format == RecordFormat::Table {
             screen.page();
         }
         let count = counted(found.len() as u64, "call");
@@ -167,52 +166,6 @@ pub(in crate::commands) fn walk(
         }
     })?;
     Ok(reader.each_call(search, with_streams, &running, each)?)
-}
-
-/// Prints records as they come; nothing for a table.
-enum Kind {
-    Table,
-    Jsonl(json::Lines),
-    Csv(Csv),
-}
-
-struct Lines<'a> {
-    kind: Kind,
-    out: &'a mut dyn Write,
-    /// When what was printed was written last.
-    flushed: Option<Instant>,
-}
-
-impl<'a> Lines<'a> {
-    fn begin(format: Format, out: &'a mut dyn Write) -> io::Result<Self> {
-        let kind = match format {
-            Format::Table => Kind::Table,
-            Format::Jsonl => Kind::Jsonl(json::Lines::default()),
-            Format::Csv => Kind::Csv(Csv::begin(out, RecordKind::Calls)?),
-        };
-        Ok(Self { kind, out, flushed: None })
-    }
-
-    fn print(&mut self, call: &Call) -> io::Result<()> {
-        match &mut self.kind {
-            Kind::Table => {}
-            Kind::Jsonl(lines) => lines.write(self.out, call)?,
-            Kind::Csv(csv) => csv.record(self.out, RecordKind::Calls, call)?,
-        }
-        // Whoever reads a pipe sees the first call at once.
-        if self.flushed.is_none_or(|flushed| flushed.elapsed() > FLUSH) {
-            self.out.flush()?;
-            self.flushed = Some(Instant::now());
-        }
-        Ok(())
-    }
-
-    fn end(self) -> io::Result<()> {
-        match self.kind {
-            Kind::Table => Ok(()),
-            Kind::Jsonl(_) | Kind::Csv(_) => self.out.flush(),
-        }
-    }
 }
 
 /// Collects the calls of captures that satisfy a search, the earliest or the newest.
@@ -273,5 +226,3 @@ impl Listener for Matching {}
 
 /// How often Ctrl-C is asked for.
 const ASK: Duration = Duration::from_millis(50);
-/// How long lines wait before they are written.
-const FLUSH: Duration = Duration::from_millis(100);
