@@ -161,6 +161,12 @@ pub enum Refusal {
     /// The passkey is nobody's, or its answer is not right. What of it is in the audit log.
     #[error("the passkey is not accepted: it is not known here, or its answer was not to this question")]
     Passkey,
+    /// Whoever the identity provider vouches for may not use the console. Why is in the audit log.
+    #[error("the identity provider knows you, but you may not use this console: ask an administrator")]
+    NotPermitted,
+    /// Password and passkey are right, and are those of somebody who has to log in by the identity provider.
+    #[error("only administrators log in by a password or a passkey here: log in by the identity provider")]
+    ByProvider,
     /// Too many attempts failed under that name or from that address.
     #[error("too many attempts failed: try again in {} s", .0.0.div_ceil(1_000_000_000))]
     Wait(Nanos),

@@ -114,7 +114,7 @@ fn create(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     match (pragma("application_id")?, pragma("user_version")?) {
         (APPLICATION, VERSION) => return Ok(()),
         // What earlier versions do not have yet is added.
-        (0, 0) | (APPLICATION, 1 | 2) => {}
+        (0, 0) | (APPLICATION, 1..VERSION) => {}
         (_, version) => {
             return Err(Error::Database {
                 path: path.to_owned(),
@@ -133,6 +133,12 @@ fn make(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another process may have been faster.
     transaction.execute_batch(SCHEMA)?;
+    // A table that there was already lacks what came later.
+    let known = "SELECT count(*) FROM pragma_table_info('sessions') WHERE name = 'by_provider'";
+    if transaction.query_row(known, [], |row| row.get::<_, u32>(0))? == 0 {
+        let add = "ALTER TABLE sessions ADD COLUMN by_provider INTEGER NOT NULL DEFAULT 0";
+        transaction.execute_batch(add)?;
+    }
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.commit()
@@ -140,7 +146,7 @@ fn make(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// `RTPE`.
 const APPLICATION: i64 = 0x5254_5045;
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS people (
@@ -168,7 +174,9 @@ CREATE TABLE IF NOT EXISTS sessions (
     agent TEXT NOT NULL,
     began INTEGER NOT NULL,
     used INTEGER NOT NULL,
-    expires INTEGER NOT NULL
+    expires INTEGER NOT NULL,
+    -- An identity provider vouched for the person.
+    by_provider INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE TABLE IF NOT EXISTS tokens (
     hash BLOB PRIMARY KEY,
@@ -204,6 +212,14 @@ CREATE INDEX IF NOT EXISTS passkeys_of ON passkeys (person);
 CREATE TABLE IF NOT EXISTS passkey_handles (
     person TEXT PRIMARY KEY REFERENCES people (name),
     handle BLOB NOT NULL UNIQUE
+) STRICT, WITHOUT ROWID;
+-- Whom identity providers know people as.
+CREATE TABLE IF NOT EXISTS provider_subjects (
+    issuer TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    person TEXT NOT NULL REFERENCES people (name),
+    PRIMARY KEY (issuer, subject),
+    UNIQUE (issuer, person)
 ) STRICT, WITHOUT ROWID;
 ";
 

@@ -42,10 +42,25 @@ pub struct LoggedIn {
     pub expires: Nanos,
 }
 
+/// Where a session begins.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    pub(super) from: IpAddr,
+    pub(super) agent: &'a str,
+    /// An identity provider vouches for the person.
+    pub(super) by_provider: bool,
+}
+
+impl<'a> Place<'a> {
+    pub(super) fn here(from: IpAddr, agent: &'a str) -> Self {
+        Self { from, agent, by_provider: false }
+    }
+}
+
 /// What is known of the name.
 pub(super) struct Account {
-    name: String,
-    role: Role,
+    pub(super) name: String,
+    pub(super) role: Role,
     password: String,
     pub(super) disabled: bool,
     familiar: Vec<IpAddr>,
@@ -69,7 +84,7 @@ impl People {
     ///
     /// Something is wrong, too many attempts failed before, or it cannot be recorded.
     pub fn log_in(&self, attempt: &Attempt<'_>, log: &AuditLog, now: Nanos) -> Result<LoggedIn, Refusal> {
-        let Checked { account, begun, is_recovered } = self.checked(attempt, log, now)?;
+        let Checked { account, begun, is_recovered } = self.checked_here(attempt, log, now)?;
         let actor = actor(&account, attempt.from);
         let what = if is_recovered { What::from("with a recovery code") } else { What::default() };
         let entry = NewEntry { time: now, actor, action: Action::Login, what, reason: None };
@@ -77,7 +92,7 @@ impl People {
         // At another cost than the present one. If nobody can hash now, the next login does it.
         let is_outdated = self.hasher.is_outdated(&account.password);
         let renewed = is_outdated.then(|| self.hasher.hash(attempt.password).ok()).flatten();
-        let place = (attempt.from, attempt.agent);
+        let place = Place::here(attempt.from, attempt.agent);
         let logged_in = self.begin(&account, place, renewed.as_deref(), false, now)?;
         self.lockout.succeed(&begun);
         Ok(logged_in)
@@ -100,11 +115,11 @@ impl People {
         if new == attempt.password {
             return Err(Error::Password("it is the present one").into());
         }
-        let Checked { account, begun, .. } = self.checked(attempt, log, now)?;
+        let Checked { account, begun, .. } = self.checked_here(attempt, log, now)?;
         let (actor, what) = (actor(&account, attempt.from), What::from("own password"));
         log.append(&NewEntry { time: now, actor, action: Action::People, what, reason: None })?;
         let hash = self.hasher.hash(new).inspect_err(|_| self.lockout.take_back(&begun))?;
-        let place = (attempt.from, attempt.agent);
+        let place = Place::here(attempt.from, attempt.agent);
         let logged_in = self.begin(&account, place, Some(&hash), true, now)?;
         self.lockout.succeed(&begun);
         Ok(logged_in)
@@ -120,6 +135,17 @@ impl People {
         let Checked { begun, .. } = self.checked(attempt, log, now)?;
         self.lockout.succeed(&begun);
         Ok(())
+    }
+
+    /// The same of somebody who may log in by a password.
+    fn checked_here(&self, attempt: &Attempt<'_>, log: &AuditLog, now: Nanos) -> Result<Checked, Refusal> {
+        let checked = self.checked(attempt, log, now)?;
+        if self.settings.local_logins.allows(checked.account.role) {
+            return Ok(checked);
+        }
+        // Nothing was guessed.
+        self.lockout.take_back(&checked.begun);
+        Err(recorded(attempt, Some(&checked.account), log, Refusal::ByProvider, now))
     }
 
     /// The account, if name, password and code are right.
@@ -204,12 +230,12 @@ impl People {
     pub(super) fn begin(
         &self,
         account: &Account,
-        place: (IpAddr, &str),
+        place: Place<'_>,
         hash: Option<&str>,
         is_changed: bool,
         now: Nanos,
     ) -> Result<LoggedIn, Refusal> {
-        let home = network(place.0);
+        let home = network(place.from);
         let mut familiar: Vec<IpAddr> = account.familiar.clone();
         familiar.retain(|address| *address != home);
         familiar.push(home);

@@ -10,7 +10,7 @@ use rusqlite::params;
 use crate::audit::{Action, Actor, AuditLog, NewEntry, What};
 use crate::error::{Error, Refusal};
 use crate::people::lockout::{Subject, network};
-use crate::people::login::{Account, LoggedIn, actor};
+use crate::people::login::{Account, LoggedIn, Place, actor};
 use crate::people::person::micros;
 use crate::people::store::People;
 use crate::webauthn::{self, AuthenticatorData, CredentialKey, Doubt, Purpose, Site};
@@ -101,12 +101,14 @@ impl People {
             }
         };
         let who = actor(&account, attempt.from);
-        if account.disabled {
-            record(who, Action::LoginFailed, What::from(Refusal::Disabled.to_string()))?;
-            return Err(Refusal::Disabled);
+        let is_local = self.settings.local_logins.allows(account.role);
+        let refused = if account.disabled { Some(Refusal::Disabled) } else { None };
+        if let Some(refusal) = refused.or((!is_local).then_some(Refusal::ByProvider)) {
+            record(who, Action::LoginFailed, What::from(refusal.to_string()))?;
+            return Err(refusal);
         }
         record(who, Action::Login, What::from(format!("by the passkey {}", stored.name)))?;
-        let place = (attempt.from, attempt.agent);
+        let place = Place::here(attempt.from, attempt.agent);
         let logged_in = self.begin(&account, place, None, false, now)?;
         self.lockout.succeed(&begun);
         Ok(logged_in)

@@ -70,6 +70,8 @@ pub struct Identity {
     pub credential: Credential,
     /// A password has to be chosen before anything else.
     pub must_change: bool,
+    /// An identity provider vouched for the person when the session began.
+    pub by_provider: bool,
 }
 
 /// What lets somebody in.

@@ -1,13 +1,12 @@
 //! Sessions of people who have logged in.
 
-use std::net::IpAddr;
-
 use ringtap_model::Nanos;
 use rusqlite::{Row, Transaction, params};
 use serde::Serialize;
 use zeroize::Zeroizing;
 
 use crate::error::{Error, Refusal};
+use crate::people::login::Place;
 use crate::people::person::{Credential, Identity, json, micros, role, time};
 use crate::people::secret_text;
 use crate::people::store::People;
@@ -43,8 +42,8 @@ impl People {
     /// The session is not known, has ended or was not used for too long, or the person is disabled.
     pub fn session(&self, id: &str, now: Nanos) -> Result<Identity, Refusal> {
         let hash = secret_text::hash("", id).ok_or(Refusal::Unknown)?;
-        let sql = "SELECT number, person, used, expires, role, scope, disabled, must_change \
-                   FROM sessions JOIN people ON name = person WHERE hash = ?1";
+        let sql = "SELECT number, person, used, expires, role, scope, disabled, must_change, \
+                   by_provider FROM sessions JOIN people ON name = person WHERE hash = ?1";
         let found = self.database.row(sql, [hash], |row| {
             let (used, expires) = (time(row, 2)?, time(row, 3)?);
             Ok((row.get::<_, u64>(0)?, used, expires, row.get::<_, bool>(6)?, identity(row)?))
@@ -134,7 +133,7 @@ impl People {
         &self,
         transaction: &Transaction<'_>,
         person: &str,
-        (from, agent): (IpAddr, &str),
+        Place { from, agent, by_provider }: Place<'_>,
         now: Nanos,
     ) -> Result<(Zeroizing<String>, u64), super::database::Failure> {
         let id = secret_text::generate("")?;
@@ -151,9 +150,9 @@ impl People {
         let agent = &agent[..agent.floor_char_boundary(LONGEST_AGENT)];
         let expires = micros(now + self.settings.session_life);
         transaction.execute(
-            "INSERT INTO sessions (hash, person, address, agent, began, used, expires) \
-             VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6)",
-            params![hash, person, from.to_canonical().to_string(), agent, micros(now), expires],
+            "INSERT INTO sessions (hash, person, address, agent, began, used, expires, by_provider) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?5, ?6, ?7)",
+            params![hash, person, from.to_canonical().to_string(), agent, micros(now), expires, by_provider],
         )?;
         let number = u64::try_from(transaction.last_insert_rowid()).unwrap_or(0);
         Ok((id, number))
@@ -169,6 +168,7 @@ fn identity(row: &Row<'_>) -> rusqlite::Result<Identity> {
         scope: json(row, 5)?,
         credential: Credential::Session(row.get(0)?),
         must_change,
+        by_provider: row.get(8)?,
     })
 }
 

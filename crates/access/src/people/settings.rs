@@ -2,6 +2,8 @@
 
 use ringtap_model::Nanos;
 
+use crate::role::Role;
+
 /// The limits; the default is what a console uses.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -31,6 +33,25 @@ pub struct Settings {
     pub forget_failures: Nanos,
     /// Names and addresses whose failed attempts are counted at once.
     pub counted: usize,
+    /// Who may log in by a password or a passkey of this console.
+    pub local_logins: LocalLogins,
+}
+
+/// Who may log in by a password or a passkey of this console, beside an identity provider.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LocalLogins {
+    /// Everybody.
+    #[default]
+    Everybody,
+    /// Administrators, for the day on which the provider does not answer.
+    Administrators,
+}
+
+impl LocalLogins {
+    /// Whether it lets somebody of that role log in.
+    pub(crate) fn allows(self, role: Role) -> bool {
+        self == Self::Everybody || role == Role::Administrator
+    }
 }
 
 /// The cost of argon2id (RFC 9106). The default is OWASP's recommendation: 19 MiB, 2 passes, 1 lane.
@@ -71,6 +92,7 @@ impl Default for Settings {
             longest_wait: Nanos::from_secs(900),
             forget_failures: Nanos::from_secs(24 * HOUR),
             counted: 4_096,
+            local_logins: LocalLogins::default(),
         }
     }
 }

@@ -120,6 +120,7 @@ impl People {
                 scope: json::<Scope>(row, 7)?.and(&json(row, 2)?),
                 credential: Credential::Token(row.get(0)?),
                 must_change,
+                by_provider: false,
             };
             Ok((time(row, 3)?, row.get::<_, Option<i64>>(4)?, row.get::<_, bool>(8)?, identity))
         })?;

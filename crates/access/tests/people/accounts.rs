@@ -100,14 +100,19 @@ fn a_file_of_version_1_is_used_and_its_people_get_what_is_new() {
     let console = console();
     let path = console.dir.path().join("people.sqlite");
     let file = rusqlite::Connection::open(&path).unwrap();
-    file.execute_batch("DROP TABLE recovery_codes; DROP TABLE passkeys; PRAGMA user_version = 1;").unwrap();
+    file.execute_batch(
+        "DROP TABLE recovery_codes; DROP TABLE passkeys; DROP TABLE provider_subjects; \
+         ALTER TABLE sessions DROP COLUMN by_provider; PRAGMA user_version = 1;",
+    )
+    .unwrap();
     drop(file);
     let people = People::open(console.dir.path(), settings()).unwrap();
     assert_eq!(people.find("ana").unwrap().unwrap().recovery_codes, 0);
     assert_eq!(people.passkeys("ana").unwrap(), []);
+    assert!(!console.log_in("ana", NOW).identity.by_provider);
     let version: i64 = rusqlite::Connection::open(&path)
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 3);
+    assert_eq!(version, 4);
 }

@@ -13,6 +13,7 @@ mod accounts;
 mod codes;
 mod login;
 mod passkeys;
+mod provider;
 mod sessions;
 mod tokens;
 
