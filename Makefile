@@ -107,7 +107,7 @@ api-test: packages-test
 lint: packages-build
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
-	$(CARGO) clippy --profile test -p ringtap-bucket -p ringtap-notify -p ringtap-daemon --no-default-features --all-targets --locked -- -D warnings
+	$(CARGO) clippy --profile test -p ringtap-bucket -p ringtap-notify -p ringtap-oidc -p ringtap-daemon --no-default-features --all-targets --locked -- -D warnings
 
 # Prints the figures of the source tree and keeps them in docs/figures.md. FIGURES=--builds times the two commands too.
 figures:
@@ -160,7 +160,7 @@ packages-build:
 
 packages-test: packages-build
 	@missing=""; \
-	for program in chromium curl ffmpeg sox tshark valgrind; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
+	for program in chromium curl ffmpeg openssl sox tshark valgrind; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	command -v ip >/dev/null || missing="$$missing iproute2"; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2 vo-amrwbenc:vo-amrwbenc0; do \

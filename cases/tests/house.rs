@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 34] = [
+const LAYERS: [(&str, u8); 35] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -41,6 +41,7 @@ const LAYERS: [(&str, u8); 34] = [
     ("export", 3),
     ("hook", 3),
     ("live", 3),
+    ("oidc", 3),
     ("recorder", 3),
     ("tui", 4),
     ("console", 4),

@@ -17,6 +17,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod identity_provider;
 pub mod samples;
 pub mod totp;
 
