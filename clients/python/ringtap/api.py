@@ -71,6 +71,15 @@ class Api:
         """
         return self._transport.json(models.LoginOptions, "POST", "/api/v1/session/passkey/begin")
 
+    def begin_provider_login(self) -> models.BeginAnswer:
+        """Begins to log in by the identity provider.
+
+        The browser goes where this answers, with the cookie that comes with it, and is sent back by
+        the provider within 10 minutes. Refused with 409 where there is no provider, or the console
+        was asked for under another address than the one that the provider knows.
+        """
+        return self._transport.json(models.BeginAnswer, "POST", "/api/v1/session/provider/begin")
+
     def begin_totp(self, body: models.OwnPassword) -> models.TotpSecret:
         """Begins to set up an authenticator app.
 
@@ -421,6 +430,13 @@ class Api:
         """Logs out."""
         self._transport.done("DELETE", "/api/v1/session")
 
+    def log_out_by_provider(self) -> models.EndAnswer:
+        """Logs out, here and at the identity provider.
+
+        The session is ended. The browser goes where this answers to log out at the provider as well.
+        """
+        return self._transport.json(models.EndAnswer, "POST", "/api/v1/session/provider/end")
+
     def make_token(self, body: models.NewToken) -> models.MadeToken:
         """Makes a token.
 
@@ -495,6 +511,13 @@ class Api:
         The same that `ringtap console openapi` prints. Nobody needs to be logged in.
         """
         return self._transport.json(dict[str, Any], "GET", "/api/v1/openapi.json")
+
+    def show_provider(self) -> models.LoginProvider:
+        """Which identity provider people log in by.
+
+        Asked by the page before anybody has logged in.
+        """
+        return self._transport.json(models.LoginProvider, "GET", "/api/v1/session/provider")
 
     def show_retention(self) -> models.Retention:
         """What is kept, for how long, and what the disk does next.

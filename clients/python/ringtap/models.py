@@ -123,6 +123,13 @@ class AuditPage(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class BeginAnswer(Model):
+    """Where the browser goes."""
+    location: str
+    """An address of the identity provider."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Call(Model):
     """One call attempt: a Call-ID with its first INVITE, the challenges it answers, its forks, re-
     INVITEs and its end.
@@ -513,6 +520,15 @@ class Done(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class EndAnswer(Model):
+    """Where the browser goes, if anywhere."""
+    location: str | None = None
+    """An address of the identity provider, which logs out there; null where it has none, or does not
+    answer.
+    """
+
+
+@dataclass(slots=True, kw_only=True)
 class FacetValue(Model):
     """Calls that have this value."""
     value: str
@@ -791,6 +807,13 @@ class LoginOptions(Model):
     """What the authenticator signs, in base64url; it is valid for 5 minutes."""
     site: str
     """The id of the relying party."""
+
+
+@dataclass(slots=True, kw_only=True)
+class LoginProvider(Model):
+    """The identity provider."""
+    name: str | None = None
+    """What it is called; null where people log in without one."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1307,6 +1330,8 @@ class Session(Model):
     """With which calls: those that are within each of these limits; all where there is none."""
     must_change_password: bool
     """The password has to be changed before anything else."""
+    by_provider: bool
+    """An identity provider vouched for the person: `log_out_by_provider` logs out there as well."""
 
 
 @dataclass(slots=True, kw_only=True)

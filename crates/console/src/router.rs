@@ -10,8 +10,8 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, audit, call, calls, deletions, export, kpis, live, passkeys, people, recording,
-    retention, session, trunks, users, why,
+    about, account, alarms, audit, call, calls, deletions, export, kpis, live, passkeys, people, provider,
+    recording, retention, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -20,6 +20,9 @@ pub(crate) fn api() -> OpenApiRouter<App> {
     let api = OpenApiRouter::default()
         .routes(routes!(about::document))
         .routes(routes!(session::show, session::login, session::logout))
+        .routes(routes!(provider::show))
+        .routes(routes!(provider::begin))
+        .routes(routes!(provider::end))
         .routes(routes!(about::about))
         .routes(routes!(about::fields))
         .routes(routes!(calls::list))
@@ -76,6 +79,7 @@ pub(crate) fn routes(app: App) -> Router {
     Router::from(api())
         .route("/openapi.json", get(about::document))
         .route("/open/{key}", get(session::open))
+        .route(ringtap_oidc::CALLBACK, get(provider::callback))
         .method_not_allowed_fallback(page::wrong_method)
         .fallback(page::serve)
         .layer(DefaultBodyLimit::max(BODY))

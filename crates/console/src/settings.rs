@@ -21,6 +21,8 @@ pub struct Settings {
     pub search_time: Duration,
     /// A link that logs in whoever has it; none where people log in by themselves.
     pub link: Option<Link>,
+    /// Who vouches for people; none where passwords and passkeys alone do.
+    pub provider: Option<ringtap_oidc::Settings>,
 }
 
 /// `/open/KEY`: logs in whoever knows the key as this person, for a console that is opened from a terminal.

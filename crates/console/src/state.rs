@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use ringtap_access::{AuditLog, People};
 use ringtap_anonymise::Tokens;
+use ringtap_oidc::Provider;
 use ringtap_store::Reader;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
     /// What logs in without a question.
     pub(crate) link: Option<Link>,
+    /// Who vouches for people, if anybody does.
+    pub(crate) provider: Option<Provider>,
     is_plain: bool,
 }
 
@@ -49,7 +52,12 @@ pub(crate) type DaemonState = Result<Arc<Value>, String>;
 impl App {
     /// Opens people, keys and the audit log.
     pub(crate) fn open(settings: &Settings, sources: Sources, document: &str) -> anyhow::Result<Self> {
-        let people = People::open(&settings.people, ringtap_access::Settings::default())?;
+        let local_logins = settings.provider.as_ref().map(|provider| provider.local_logins);
+        let limits = ringtap_access::Settings {
+            local_logins: local_logins.unwrap_or_default(),
+            ..ringtap_access::Settings::default()
+        };
+        let people = People::open(&settings.people, limits)?;
         let audit = AuditLog::open(&settings.people)?;
         let secret = mask::key(&settings.people)?;
         Ok(Self(Arc::new(Shared {
@@ -64,6 +72,7 @@ impl App {
             views: Views::default(),
             status: tokio::sync::Mutex::default(),
             link: settings.link.clone(),
+            provider: settings.provider.clone().map(Provider::open).transpose()?,
             is_plain: matches!(settings.security, Security::Plain),
         })))
     }
@@ -112,5 +121,17 @@ impl Shared {
         let (name, secure) = (self.cookie_name(), if self.is_plain { "" } else { "; Secure" });
         let age = age.map(|age| format!("; Max-Age={age}")).unwrap_or_default();
         format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
+    }
+
+    /// The name of the cookie by which a browser is known that comes back from the identity provider.
+    pub(crate) fn login_cookie_name(&self) -> &'static str {
+        if self.is_plain { "ringtap-login" } else { "__Host-ringtap-login" }
+    }
+
+    /// The header that sets it for some seconds; 0 removes it. It comes with a link from another site, as
+    /// which browsers see the way back.
+    pub(crate) fn login_cookie(&self, value: &str, seconds: u64) -> String {
+        let (name, secure) = (self.login_cookie_name(), if self.is_plain { "" } else { "; Secure" });
+        format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{secure}; Max-Age={seconds}")
     }
 }

@@ -51,10 +51,7 @@ impl Proof {
         if let Some(token) = bearer.and_then(|value| value.strip_prefix("Bearer ")) {
             return Some(Self::Token(token.trim().to_owned()));
         }
-        let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-        let mut pairs =
-            cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| *name == cookie).map(|(_, value)| Self::Session(value.to_owned()))
+        self::cookie(headers, cookie).map(Self::Session)
     }
 
     /// Who that is now.
@@ -64,6 +61,13 @@ impl Proof {
             Self::Token(token) => app.people.token(token, time::now()),
         }
     }
+}
+
+/// The value of a cookie.
+pub(crate) fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(known, _)| *known == name).map(|(_, value)| value.to_owned())
 }
 
 impl Viewer {
@@ -216,6 +220,8 @@ impl From<Refusal> for Problem {
         let said = refusal.to_string();
         match refusal {
             Refusal::Wrong | Refusal::Passkey => Self::refused_login(said, false),
+            Refusal::NotPermitted => Self::refused_login(said, false),
+            Refusal::ByProvider => Self::conflict(said),
             Refusal::CodeNeeded => Self::refused_login(said, true),
             Refusal::Wait(wait) => Self::busy(said, wait.0.div_ceil(1_000_000_000).max(1)),
             Refusal::Busy => Self::busy(said, 2),

@@ -17,6 +17,7 @@ mod lost_packets;
 mod packets;
 pub(crate) mod passkeys;
 pub(crate) mod people;
+pub(crate) mod provider;
 pub(crate) mod recording;
 pub(crate) mod retention;
 pub(crate) mod session;

@@ -38,6 +38,8 @@ pub(super) struct SessionAnswer {
     scope: Scope,
     /// The password has to be changed before anything else.
     must_change_password: bool,
+    /// An identity provider vouched for the person: `log_out_by_provider` logs out there as well.
+    by_provider: bool,
 }
 
 /// Who is logged in
@@ -56,6 +58,7 @@ pub(super) fn of(identity: &Identity) -> SessionAnswer {
         rights: identity.rights,
         scope: identity.scope.clone(),
         must_change_password: identity.must_change,
+        by_provider: identity.by_provider,
     }
 }
 
@@ -156,7 +159,15 @@ pub(super) fn with_cookie(app: &App, session: &LoggedIn, mut response: Response)
     responses((status = 204, description = "The session is ended."))
 )]
 pub(crate) async fn logout(State(app): State<App>, viewer: Viewer) -> Result<Response, Problem> {
-    app.note(&viewer, Action::Logout, What::from("logged out")).await?;
+    let gone = ended(&app, &viewer).await?;
+    let mut response = StatusCode::NO_CONTENT.into_response();
+    response.headers_mut().extend(HeaderValue::from_str(&gone).ok().map(|value| (SET_COOKIE, value)));
+    Ok(response)
+}
+
+/// Ends the session, if it is one. Returns the header that removes its cookie.
+pub(super) async fn ended(app: &App, viewer: &Viewer) -> Result<String, Problem> {
+    app.note(viewer, Action::Logout, What::from("logged out")).await?;
     if let Credential::Session(number) = viewer.identity.credential {
         let people = app.clone();
         let ended = tokio::task::spawn_blocking(move || people.people.end_session(number)).await;
@@ -164,8 +175,5 @@ pub(crate) async fn logout(State(app): State<App>, viewer: Viewer) -> Result<Res
             .map_err(|_| Problem::unavailable("the session cannot be ended"))?
             .map_err(anyhow::Error::from)?;
     }
-    let mut response = StatusCode::NO_CONTENT.into_response();
-    let gone = app.cookie("", Some(0));
-    response.headers_mut().extend(HeaderValue::from_str(&gone).ok().map(|value| (SET_COOKIE, value)));
-    Ok(response)
+    Ok(app.cookie("", Some(0)))
 }

@@ -25,6 +25,11 @@ impl Answer {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| &**value)
     }
 
+    /// All headers of that name.
+    pub(crate) fn all(&self, name: &str) -> Vec<&str> {
+        self.headers.iter().filter(|(known, _)| known == name).map(|(_, value)| &**value).collect()
+    }
+
     pub(crate) fn kind(&self) -> &str {
         self.header("content-type").unwrap_or_default()
     }

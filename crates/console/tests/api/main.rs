@@ -4,6 +4,7 @@
 mod account;
 mod client;
 mod passkeys;
+mod provider;
 mod refused;
 mod retention;
 mod server;

@@ -38,14 +38,19 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        Self::with(Some(Arc::new(Answering)))
+        Self::with(Some(Arc::new(Answering)), None)
     }
 
     pub(crate) fn start_without_daemon() -> Self {
-        Self::with(None)
+        Self::with(None, None)
     }
 
-    fn with(daemon: Option<Arc<dyn Daemon>>) -> Self {
+    /// With an identity provider.
+    pub(crate) fn start_with_provider(provider: ringtap_oidc::Settings) -> Self {
+        Self::with(Some(Arc::new(Answering)), Some(provider))
+    }
+
+    fn with(daemon: Option<Arc<dyn Daemon>>, provider: Option<ringtap_oidc::Settings>) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (records, people) = (dir.path().join("records"), dir.path().join("people"));
         let spool = dir.path().join("spool");
@@ -60,6 +65,7 @@ impl Server {
             people,
             search_time: Duration::from_secs(20),
             link: Some(Link { key: LINK.into(), name: "ed".into(), password: PASSWORD.into() }),
+            provider,
         };
         let sources = Sources {
             records,

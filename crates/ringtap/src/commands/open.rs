@@ -160,6 +160,7 @@ impl Open {
             people,
             search_time: Duration::from_secs(60),
             link: Some(link),
+            provider: None,
         };
         let end = self.minutes.map(|minutes| Instant::now() + Duration::from_secs(60 * minutes));
         let stop = || interrupt::asked() || end.is_some_and(|end| Instant::now() >= end);

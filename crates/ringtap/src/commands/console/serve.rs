@@ -1,7 +1,7 @@
 //! `ringtap console serve`: serves the page and its API.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,6 +56,10 @@ pub(crate) struct ServeArgs {
         value_parser = value_parser!(u64).range(1..=600)
     )]
     search_time: u64,
+    /// An identity provider by which people log in (OpenID Connect): a file in TOML, which the page on people
+    /// of the manual describes
+    #[arg(long, value_name = "FILE")]
+    oidc: Option<PathBuf>,
     #[command(flatten)]
     people: PeopleArgs,
     #[command(flatten)]
@@ -74,6 +78,7 @@ Examples:
   ringtap console serve --spool /var/lib/ringtap/spool
   ringtap console serve --listen 0.0.0.0:8443 --host tap.example.org \\
 --tls-certificate tap.pem --tls-key tap.key
+  ringtap console serve --host tap.example.org --oidc /etc/ringtap/oidc.toml
   ringtap console serve --plain-http --listen 127.0.0.1:8080 --store records --people ./console";
 
 impl ServeArgs {
@@ -94,6 +99,7 @@ impl ServeArgs {
             people: self.people.dir().to_owned(),
             search_time: Duration::from_secs(self.search_time),
             link: None,
+            provider: self.provider()?,
         };
         let sources = self.sources(screen)?;
         ringtap_daemon::log_to_stderr();
@@ -107,6 +113,12 @@ impl ServeArgs {
         };
         serve(settings, sources, ready, stop)?;
         Ok(Exit::Done)
+    }
+
+    fn provider(&self) -> anyhow::Result<Option<ringtap_oidc::Settings>> {
+        let secret = |path: &Path| ringtap_spool::secret(path).map_err(|error| error.to_string());
+        let read = |path: &PathBuf| ringtap_oidc::Settings::read(path, secret);
+        self.oidc.as_ref().map(read).transpose().context("the identity provider cannot be used")
     }
 
     fn sources(&self, screen: &mut Screen) -> anyhow::Result<Sources> {
