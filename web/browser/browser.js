@@ -121,7 +121,7 @@ const TYPES = { html: 'text/html; charset=utf-8', js: 'text/javascript; charset=
 /** With PAGE=dist, for work on the page: its files come from `dist` and not out of the program, with the headers of the program. */
 async function fromDist(route) {
   const { pathname } = new URL(route.request().url());
-  if (pathname.startsWith('/api/') || pathname === '/openapi.json') return route.fallback();
+  if (pathname.startsWith('/api/') || pathname === '/login/callback' || pathname === '/openapi.json') return route.fallback();
   const file = `dist${pathname}`;
   const isFile = existsSync(file) && statSync(file).isFile();
   if (!isFile && /\.\w+$/.test(pathname)) return route.fallback();

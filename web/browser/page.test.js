@@ -59,7 +59,7 @@ async function logIn(name = 'ana', path = '/calls') {
   await page.reload();
   await page.getByLabel('Name').fill(name);
   await page.getByLabel('Password').fill('secret');
-  await page.getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: 'Log in', exact: true }).click();
 }
 
 function query() {
@@ -73,12 +73,12 @@ describe('the page over the mock', { skip: lacking, timeout: 7_200_000 }, () => 
     await logIn('wrong');
     await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor();
     await page.getByLabel('Name').fill('code');
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByLabel('Code').fill('000000');
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByRole('alert').filter({ hasText: 'code is wrong' }).waitFor();
     await page.getByLabel('Code').fill('123456');
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await rows().first().waitFor();
     assert.deepEqual(complaints, []);
   });

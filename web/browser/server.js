@@ -7,6 +7,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { hostile } from './hostile.js';
+import { Provider } from './provider.js';
 
 export const ROLES = ['viewer', 'engineer', 'quality', 'auditor', 'officer', 'administrator'];
 const FIRST_PASSWORD = 'correct horse battery staple';
@@ -50,9 +51,20 @@ export class Console {
     this.addPeople(people);
     this.port = await freePort();
     this.base = `http://127.0.0.1:${this.port}`;
+    this.provider = await new Provider().start();
+    writeFileSync(this.at('oidc.toml'), `name = "Example <b>"
+issuer = "${this.provider.issuer}"
+client_id = "ringtap"
+address = "${this.base}"
+groups = "groups"
+add = true
+[roles]
+engineer = ["voice"]
+`);
     this.spawn(
       'console', 'serve', '--plain-http', '--listen', `127.0.0.1:${this.port}`, '--people', this.at('people'), '--store', this.at('records'),
       '--spool', this.at('spool'), '--control', this.at('control'), '--config', this.at('past.toml'),
+      '--oidc', this.at('oidc.toml'),
     );
     await this.until(async () => (await fetch(this.base)).status < 500);
     for (const name of people) this.sessions.set(name, await this.logIn(name));
@@ -74,6 +86,7 @@ export class Console {
 
   /** Ends what runs, and removes what it wrote. */
   async stop() {
+    this.provider?.stop();
     await Promise.all(this.children.map((child) => {
       if (child.exitCode !== null || child.signalCode !== null) return null;
       const ended = once(child, 'exit');

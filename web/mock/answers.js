@@ -18,6 +18,7 @@ export async function answer(request, response, url, body) {
   if (/\bslow\b/.test(q)) await sleep(4000);
   if (/\bbroken\b/.test(q)) return send({ type: 'about:blank', title: 'Internal error', status: 500, detail: 'the day file of 2026-01-01 cannot be read', remedy: 'ringtap doctor says more.' }, 500);
   if (url.pathname === '/openapi.json') return send({ openapi: '3.1.0', paths: Object.fromEntries(paths().map((one) => [`/api/v1${one}`, {}])) });
+  if (path === '/session/provider') return send({ name: process.env.MOCK_PROVIDER ?? null });
   if (path === '/session') return sessions(request, send, body);
   if (!session) return send(problem(401, 'Nobody is logged in'), 401);
   if (WITHOUT.some((part) => path.startsWith(part))) return send(problem(404, 'Not found'), 404);
@@ -138,7 +139,7 @@ function paths() {
 }
 
 function sessionOf(name) {
-  const base = { user: name, scope: [], must_change_password: name === 'new' };
+  const base = { user: name, scope: [], must_change_password: name === 'new', by_provider: false };
   if (name === 'viewer') return { ...base, role: 'viewer', rights: ['search'], scope: [{ trunks: ['carrier-a'], numbers: null }] };
   return { ...base, role: 'administrator', rights: RIGHTS };
 }

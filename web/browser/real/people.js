@@ -189,6 +189,41 @@ export function people(it) {
     await byAddress.context().close();
   });
 
+  test('somebody logs in by the identity provider, sees what was wanted, and logs out there as well', { timeout: 240_000 }, async () => {
+    const { provider } = it.console;
+    const page = await open(it.browser, it.console.base);
+    await page.goto(`${it.console.base}/calls?q=state:failed`);
+    const button = page.getByRole('button', { name: 'Log in with Example <b>' });
+    await button.waitFor();
+    assert.deepEqual(await axe(page), []);
+    provider.person = { name: 'ida', groups: ['voice'] };
+    await button.click();
+    await page.getByRole('region', { name: 'Calls found' }).waitFor();
+    assert.equal(page.url(), `${it.console.base}/calls?q=state:failed`);
+    const { user, role, by_provider } = await session(page);
+    assert.deepEqual({ user, role, by_provider }, { user: 'ida', role: 'engineer', by_provider: true });
+    await page.getByText('ida').first().click();
+    await page.getByRole('button', { name: 'Log out' }).click();
+    await button.waitFor();
+    await page.waitForURL(`${it.console.base}/`);
+    assert.equal(provider.person, null, 'the provider has logged out as well');
+
+    await button.click();
+    await page.getByRole('alert').filter({ hasText: 'did not log you in' }).waitFor();
+    assert.equal(page.url(), `${it.console.base}/`);
+    provider.person = { name: 'olga', groups: ['other'] };
+    await button.click();
+    await page.getByRole('alert').filter({ hasText: 'you may not use this console' }).waitFor();
+    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(await faults(page), []);
+    // Nobody who does not know the password becomes an administrator by a name at the provider.
+    provider.person = { name: 'administrator', groups: ['voice'] };
+    await button.click();
+    await page.getByRole('alert').filter({ hasText: 'you may not use this console' }).waitFor();
+    assert.equal(await page.evaluate(async () => (await fetch('/api/v1/session')).status), 401);
+    await page.context().close();
+  });
+
   test('an alarm that stands is acknowledged and silenced, and leads to its calls', async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('administrator') });
     await visit(page, `${it.console.base}/alarms`);

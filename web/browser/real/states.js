@@ -108,14 +108,14 @@ export function states(it) {
     await page.context().clearCookies();
     await page.keyboard.press('u');
     await page.goto(`${it.console.base}/quality?by=codec`);
-    await page.getByRole('button', { name: 'Log in' }).waitFor();
+    await page.getByRole('button', { name: 'Log in', exact: true }).waitFor();
     assert.deepEqual(await axe(page), []);
     await page.getByLabel('Name').fill('viewer');
     await page.getByLabel('Password').fill('wrong, wrong and wrong');
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByRole('alert').filter({ hasText: 'is wrong' }).waitFor({ timeout: 180_000 });
     await page.getByLabel('Password').fill(it.console.password);
-    await page.getByRole('button', { name: 'Log in' }).click();
+    await page.getByRole('button', { name: 'Log in', exact: true }).click();
     await page.getByRole('heading', { name: 'Quality' }).waitFor({ timeout: 180_000 });
     assert.match(page.url(), /\/quality\?by=codec$/);
     quiet(page);

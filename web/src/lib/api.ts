@@ -116,8 +116,8 @@ async function send<T>(method: string, path: string, given: Parts = {}): Promise
   if (!response.ok) {
     const problem = await problemOf(response);
     // A password that is wrong says nothing of the session.
-    const isLogin = (path.startsWith('/session') && method === 'POST') || problem.type === '/problems/password';
-    if (response.status === 401 && !isLogin) unauthorised();
+    const isLogin = path.startsWith('/session') && path !== '/session/provider/end' && method === 'POST';
+    if (response.status === 401 && !isLogin && problem.type !== '/problems/password') unauthorised();
     throw new ApiError(problem);
   }
   if (response.status === 204) return undefined as T;

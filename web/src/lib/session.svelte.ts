@@ -2,6 +2,7 @@
 
 import { ApiError, get, post, remove, asProblem, whenUnauthorised } from './api';
 import { logInByPasskey } from './passkey';
+import { back, leave } from './provider';
 import type { About, Problem, Right, Session } from './types';
 
 class Present {
@@ -9,6 +10,8 @@ class Present {
   session = $state<Session | null | undefined>(undefined);
   about = $state<About | null>(null);
   problem = $state<Problem | null>(null);
+  /** Why the identity provider, from which the browser comes back, has let nobody in. */
+  refused = $state<string | null>(null);
   /** Paths of the server's API, by its own document; null where it does not publish one. */
   paths = $state.raw<Set<string> | null>(null);
 
@@ -23,6 +26,7 @@ class Present {
 
   async begin(): Promise<void> {
     this.problem = null;
+    this.refused = back() ?? this.refused;
     try {
       this.session = await get('/session');
       if (!this.session.must_change_password) void this.look();
@@ -44,6 +48,11 @@ class Present {
     void this.look();
   }
 
+  /** Leaves the page for the identity provider, which sends the browser back. */
+  async logInByProvider(): Promise<void> {
+    leave((await post('/session/provider/begin')).location);
+  }
+
   /** The server ends all sessions of the person and begins a new one. */
   async changePassword(name: string, password: string, code: string, new_password: string): Promise<void> {
     const body = { name, password, new_password, ...(code === '' ? {} : { code }) };
@@ -52,8 +61,14 @@ class Present {
   }
 
   async logOut(): Promise<void> {
-    await remove('/session');
+    if (!this.session?.by_provider) {
+      await remove('/session');
+      this.session = null;
+      return;
+    }
+    const { location: away } = await post('/session/provider/end');
     this.session = null;
+    if (away) location.assign(away);
   }
 
   private async look(): Promise<void> {

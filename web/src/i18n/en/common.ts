@@ -78,5 +78,13 @@ export const common = {
   'login.with_code': 'Use a code of the authenticator',
   'login.passkey': 'Log in with a passkey',
   'login.passkey_unwanted': 'No passkey was chosen.',
+  'login.provider': 'Log in with {name}',
+  'login.refused_state': 'The login took too long, or was begun in another browser. Try again.',
+  'login.refused_declined': 'The identity provider did not log you in.',
+  'login.refused_unavailable': 'The identity provider does not answer as it should. Try again later, or ask an administrator.',
+  'login.refused_untrusted': 'The answer of the identity provider was not accepted. Try again, or ask an administrator.',
+  'login.refused_not_permitted': 'The identity provider knows you, but you may not use this console. Ask an administrator.',
+  'login.refused_disabled': 'This account is disabled. Ask an administrator.',
+  'login.refused_busy': 'Too many attempts. Try again in some minutes.',
   'login.passkey_refused': 'This passkey is not accepted here. Log in with your password, or ask an administrator.',
 };

@@ -78,5 +78,13 @@ export const common = {
   'login.with_code': 'Usar un código del autenticador',
   'login.passkey': 'Entrar con una llave de acceso',
   'login.passkey_unwanted': 'No se eligió ninguna llave de acceso.',
+  'login.provider': 'Entrar con {name}',
+  'login.refused_state': 'La entrada tardó demasiado o se empezó en otro navegador. Vuelva a intentarlo.',
+  'login.refused_declined': 'El proveedor de identidad no le ha dejado entrar.',
+  'login.refused_unavailable': 'El proveedor de identidad no responde como debe. Inténtelo más tarde o pregunte a un administrador.',
+  'login.refused_untrusted': 'La respuesta del proveedor de identidad no se ha aceptado. Inténtelo de nuevo o pregunte a un administrador.',
+  'login.refused_not_permitted': 'El proveedor de identidad le conoce, pero usted no puede usar esta consola. Pregunte a un administrador.',
+  'login.refused_disabled': 'Esta cuenta está desactivada. Pregunte a un administrador.',
+  'login.refused_busy': 'Demasiados intentos. Vuelva a intentarlo en unos minutos.',
   'login.passkey_refused': 'Esta llave de acceso no se acepta aquí. Entre con su contraseña o pregunte a un administrador.',
 };
