@@ -498,12 +498,28 @@ class Api:
         """A call with its legs and streams."""
         return self._transport.json(models.CallDetails, "GET", "/api/v1/calls/{id}", segments={"id": id})
 
+    def show_health(self) -> models.Health:
+        """Whether the console can answer.
+
+        200 if every check is right, 503 if one is not. Without a login only that is told. What was
+        found is at most 5 s old.
+        """
+        return self._transport.json(models.Health, "GET", "/api/v1/health")
+
     def show_ladder(self, id: str) -> models.Ladder:
         """The messages of a call, all legs of its conversation on one sheet.
 
         Needs the right `signalling`.
         """
         return self._transport.json(models.Ladder, "GET", "/api/v1/calls/{id}/ladder", segments={"id": id})
+
+    def show_metrics(self) -> Stream:
+        """Metrics of the console.
+
+        In the text format of Prometheus; docs/manual/console-metrics.md lists them. Those of the
+        daemon are at its own address.
+        """
+        return self._transport.stream("GET", "/api/v1/metrics")
 
     def show_openapi(self) -> dict[str, Any]:
         """This document.

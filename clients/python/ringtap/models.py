@@ -406,6 +406,16 @@ class CategoryRetention(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Check(Model):
+    """A check."""
+    name: str
+    """`records`, `daemon`, `disk`, `spool` or `certificate`."""
+    ok: bool
+    detail: str
+    """What was found."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Comment(Model):
     """What somebody writes about an alarm."""
     comment: str | None = None
@@ -542,6 +552,15 @@ class Failure(Model):
     """The final code; 0 where there was no answer, or the code is not known."""
     count: int
     """How often."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Health(Model):
+    """Whether the console can answer."""
+    ok: bool
+    """Every check is right."""
+    checks: list[Check] | None = None
+    """What was looked at; only for those who are logged in and see all calls."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,6 +1,8 @@
 //! What every request must satisfy before anything is done for it, and what every answer says to a browser.
 
-use axum::extract::{Request, State};
+use std::time::Instant;
+
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{CACHE_CONTROL, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::middleware::Next;
@@ -13,11 +15,17 @@ use crate::state::App;
 /// Refuses requests under a foreign name and writes that another page may have made, and adds the headers
 /// that keep a browser from doing what this page never asks for.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
     let is_api = request.uri().path().starts_with("/api/");
+    let method = request.method().clone();
+    // The pattern of the route, not the path, which may have a secret in it.
+    let route = request.extensions().get::<MatchedPath>().cloned();
     let mut response = match check(&app.hosts, request.method(), request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(problem) => problem.into_response(),
     };
+    let route = route.as_ref().map(MatchedPath::as_str);
+    app.meter.count(&method, route, response.status().as_u16(), begun.elapsed());
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));

@@ -15,6 +15,9 @@
 //! | `guard`, `hosts` | foreign names and pages are refused |
 //! | `viewer` | who asks, and what that person may see |
 //! | `mask` | the key under which numbers are hidden |
+//! | `checks` | whether the console can answer |
+//! | `meter` | requests and how long they took, as metrics |
+//! | `validity` | until when a certificate is valid |
 //! | `views` | what the audit log knows of already |
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |
@@ -26,11 +29,13 @@
 #![forbid(unsafe_code)]
 
 mod answer;
+mod checks;
 mod document;
 mod find;
 mod guard;
 mod hosts;
 mod mask;
+mod meter;
 mod openapi;
 mod order;
 mod own_site;
@@ -45,6 +50,7 @@ mod sound_cache;
 mod sources;
 mod state;
 mod summary;
+mod validity;
 mod viewer;
 mod views;
 mod work;
@@ -79,9 +85,9 @@ pub fn serve(
         .enable_all()
         .build()
         .context("the console cannot start its threads")?;
-    let app = state::App::open(&settings, sources, openapi())?;
     runtime.block_on(async {
         let listener = server::Listener::bind(settings.listen, &settings.security, &settings.hosts).await?;
+        let app = state::App::open(&settings, sources, openapi(), listener.certificate_ends())?;
         ready(listener.address()?);
         let stopped = async {
             while !stop() {

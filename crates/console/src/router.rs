@@ -10,8 +10,8 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, audit, call, calls, deletions, export, kpis, live, passkeys, people, provider,
-    recording, retention, session, trunks, users, why,
+    about, account, alarms, audit, call, calls, deletions, export, health, kpis, live, passkeys, people,
+    provider, recording, retention, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -24,6 +24,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(provider::begin))
         .routes(routes!(provider::end))
         .routes(routes!(about::about))
+        .routes(routes!(health::show))
+        .routes(routes!(health::metrics))
         .routes(routes!(about::fields))
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))

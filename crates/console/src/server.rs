@@ -13,6 +13,7 @@ use axum::Router;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
+use ringtap_model::Nanos;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -21,6 +22,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tower::Service;
+
+use crate::validity;
 
 /// How connections are secured.
 #[derive(Clone, Debug)]
@@ -42,6 +45,7 @@ pub enum Security {
 pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<TlsAcceptor>,
+    certificate_ends: Option<Nanos>,
 }
 
 impl Listener {
@@ -61,12 +65,12 @@ impl Listener {
                  127.0.0.1, or leave out `--plain-http`"
             );
         }
-        let tls = match security {
-            Security::Plain => None,
-            Security::Files { certificate, key } => Some(acceptor(certificate, key)?),
+        let (tls, certificate_ends) = match security {
+            Security::Plain => (None, None),
+            Security::Files { certificate, key } => acceptor(certificate, key)?,
             Security::Own(dir) => {
                 let (certificate, key) = own_certificate(dir, listen, names)?;
-                Some(acceptor(&certificate, &key)?)
+                acceptor(&certificate, &key)?
             }
         };
         let socket = TcpListener::bind(listen).await.with_context(|| {
@@ -74,7 +78,12 @@ impl Listener {
                 "the console cannot listen at {listen}: is another program there? choose one with `--listen`"
             )
         })?;
-        Ok(Self { socket, tls })
+        Ok(Self { socket, tls, certificate_ends })
+    }
+
+    /// When its certificate ends, if it has one.
+    pub(crate) fn certificate_ends(&self) -> Option<Nanos> {
+        self.certificate_ends
     }
 
     /// Where it listens: the port may have been chosen by the system.
@@ -146,13 +155,15 @@ where
     }
 }
 
-fn acceptor(certificate: &Path, key: &Path) -> anyhow::Result<TlsAcceptor> {
+/// What accepts connections with a certificate, and when that ends.
+fn acceptor(certificate: &Path, key: &Path) -> anyhow::Result<(Option<TlsAcceptor>, Option<Nanos>)> {
     let name = || format!("the certificate in {}", certificate.display());
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
         .with_context(|| format!("{} cannot be read: it must be PEM", name()))?;
     let private = PrivateKeyDer::from_pem_file(key)
         .with_context(|| format!("the key in {} cannot be read: it must be PEM", key.display()))?;
+    let ends = chain.first().and_then(|own| validity::not_after(own));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
@@ -160,7 +171,7 @@ fn acceptor(certificate: &Path, key: &Path) -> anyhow::Result<TlsAcceptor> {
         .with_single_cert(chain, private)
         .with_context(|| format!("{} does not belong to the key in {}", name(), key.display()))?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(TlsAcceptor::from(Arc::new(config)))
+    Ok((Some(TlsAcceptor::from(Arc::new(config))), ends))
 }
 
 /// A certificate that nobody else vouches for, for a first start: a browser asks whether to trust it.

@@ -5,13 +5,16 @@ use std::time::Instant;
 
 use ringtap_access::{AuditLog, People};
 use ringtap_anonymise::Tokens;
+use ringtap_model::Nanos;
 use ringtap_oidc::Provider;
 use ringtap_store::Reader;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::checks::Health;
 use crate::hosts::Hosts;
 use crate::mask;
+use crate::meter::Meter;
 use crate::problem::Problem;
 use crate::server::Security;
 use crate::settings::{Link, Settings};
@@ -39,6 +42,12 @@ pub(crate) struct Shared {
     pub(crate) views: Views,
     /// The daemon's state, and when it was asked.
     pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
+    /// Whether everything was right, and when that was looked at.
+    pub(crate) health: tokio::sync::Mutex<Option<(Instant, Health)>>,
+    /// What was asked so far.
+    pub(crate) meter: Arc<Meter>,
+    /// When the certificate ends, if there is one.
+    pub(crate) certificate_ends: Option<Nanos>,
     /// What logs in without a question.
     pub(crate) link: Option<Link>,
     /// Who vouches for people, if anybody does.
@@ -51,7 +60,12 @@ pub(crate) type DaemonState = Result<Arc<Value>, String>;
 
 impl App {
     /// Opens people, keys and the audit log.
-    pub(crate) fn open(settings: &Settings, sources: Sources, document: &str) -> anyhow::Result<Self> {
+    pub(crate) fn open(
+        settings: &Settings,
+        sources: Sources,
+        document: &str,
+        certificate_ends: Option<Nanos>,
+    ) -> anyhow::Result<Self> {
         let local_logins = settings.provider.as_ref().map(|provider| provider.local_logins);
         let limits = ringtap_access::Settings {
             local_logins: local_logins.unwrap_or_default(),
@@ -71,6 +85,9 @@ impl App {
             document: compact(document)?,
             views: Views::default(),
             status: tokio::sync::Mutex::default(),
+            health: tokio::sync::Mutex::default(),
+            meter: Arc::default(),
+            certificate_ends,
             link: settings.link.clone(),
             provider: settings.provider.clone().map(Provider::open).transpose()?,
             is_plain: matches!(settings.security, Security::Plain),

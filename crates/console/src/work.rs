@@ -1,6 +1,7 @@
 //! Work that blocks (the database, the spool), bounded in number and stopped when nobody waits for it.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use ringtap_store::RunningSearch;
@@ -12,33 +13,101 @@ use crate::problem::Problem;
 #[derive(Debug)]
 pub(crate) struct Work {
     /// Searches that may read whole days.
-    scans: Arc<Semaphore>,
+    scans: Places,
     /// Searches whose answers are files: they last as long as whoever reads them, so they have places of
     /// their own.
-    files: Arc<Semaphore>,
+    files: Places,
     /// Everything else: one record, one call's packets.
-    others: Arc<Semaphore>,
+    others: Places,
     /// Longest time of a scan.
     scan_time: Duration,
+    /// Work that was given up because nobody waited for it any more.
+    cancelled: AtomicU64,
+}
+
+/// Work of one kind at once, and who waits for it.
+#[derive(Clone, Debug)]
+struct Places {
+    free: Arc<Semaphore>,
+    most: usize,
+    waiting: Arc<AtomicUsize>,
+}
+
+/// One who waits.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Places {
+    fn new(most: usize) -> Self {
+        Self { free: Arc::new(Semaphore::new(most)), most, waiting: Arc::default() }
+    }
+
+    async fn place(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Problem> {
+        let _waiting = Waiting::new(&self.waiting);
+        let waiting = tokio::time::timeout(LONGEST_WAIT, Arc::clone(&self.free).acquire_owned());
+        match waiting.await {
+            Ok(Ok(place)) => Ok(place),
+            _ => Err(Problem::busy("others search as well, and it took too long until it was your turn", 5)),
+        }
+    }
+
+    /// How much runs, and how much waits.
+    fn counts(&self) -> (usize, usize) {
+        (self.most - self.free.available_permits().min(self.most), self.waiting.load(Ordering::Relaxed))
+    }
 }
 
 /// Over when nobody waits for an answer any more, or it has taken too long.
 pub(crate) type Stop = Arc<RunningSearch>;
 
 /// Stops when dropped: axum drops the future of a request whose connection closed.
-struct OnDrop(Stop);
+struct OnDrop<'a> {
+    stop: Stop,
+    is_done: bool,
+    cancelled: &'a AtomicU64,
+}
 
-impl Drop for OnDrop {
+impl Drop for OnDrop<'_> {
     fn drop(&mut self) {
-        self.0.stop();
+        if !self.is_done {
+            self.cancelled.fetch_add(1, Ordering::Relaxed);
+        }
+        self.stop.stop();
     }
 }
 
 impl Work {
     /// Scans may take so long each.
     pub(crate) fn new(scan_time: Duration) -> Self {
-        let [scans, files, others] = [SCANS, FILES, OTHERS].map(|places| Arc::new(Semaphore::new(places)));
-        Self { scans, files, others, scan_time }
+        let [scans, files, others] = [SCANS, FILES, OTHERS].map(Places::new);
+        Self { scans, files, others, scan_time, cancelled: AtomicU64::new(0) }
+    }
+
+    /// How much runs of each kind, and how much waits for its turn.
+    pub(crate) fn counts(&self) -> Vec<(&'static str, usize, usize)> {
+        let kinds = [("scan", &self.scans), ("file", &self.files), ("read", &self.others)];
+        let counts = |(kind, places): (_, &Places)| {
+            let (running, waiting) = places.counts();
+            (kind, running, waiting)
+        };
+        kinds.map(counts).to_vec()
+    }
+
+    /// Work that was given up because nobody waited for it any more, since the start.
+    pub(crate) fn cancelled(&self) -> u64 {
+        self.cancelled.load(Ordering::Relaxed)
     }
 
     /// Runs a search that may read whole days.
@@ -46,7 +115,7 @@ impl Work {
         &self,
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        run(&self.scans, Some(self.scan_time), work).await
+        self.run(&self.scans, Some(self.scan_time), work).await
     }
 
     /// Runs what reads a few records or one call's packets.
@@ -54,39 +123,35 @@ impl Work {
         &self,
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        run(&self.others, None, work).await
+        self.run(&self.others, None, work).await
     }
 
     /// A place for a search whose answer is a file: it lasts as long as what is returned.
     pub(crate) async fn file(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Problem> {
-        place(&self.files).await
+        self.files.place().await
     }
-}
 
-async fn place(of: &Arc<Semaphore>) -> Result<tokio::sync::OwnedSemaphorePermit, Problem> {
-    let waiting = tokio::time::timeout(LONGEST_WAIT, Arc::clone(of).acquire_owned());
-    match waiting.await {
-        Ok(Ok(place)) => Ok(place),
-        _ => Err(Problem::busy("others search as well, and it took too long until it was your turn", 5)),
+    async fn run<T: Send + 'static>(
+        &self,
+        of: &Places,
+        longest: Option<Duration>,
+        work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let place = of.place().await?;
+        let until = longest.map(|longest| RunningSearch::until(Instant::now() + longest));
+        let stop = Stop::new(until.unwrap_or_default());
+        let mut guard = OnDrop { stop: stop.clone(), is_done: false, cancelled: &self.cancelled };
+        let done = tokio::task::spawn_blocking(move || {
+            // The place is taken until the work has ended, also when nobody waits for it any more.
+            let _place = place;
+            work(&stop)
+        });
+        let done = done.await;
+        guard.is_done = true;
+        done.unwrap_or_else(|_| {
+            Err(Problem::unavailable("the work for this request failed; the log says why"))
+        })
     }
-}
-
-async fn run<T: Send + 'static>(
-    of: &Arc<Semaphore>,
-    longest: Option<Duration>,
-    work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let place = place(of).await?;
-    let until = longest.map(|longest| RunningSearch::until(Instant::now() + longest));
-    let stop = Stop::new(until.unwrap_or_default());
-    let _guard = OnDrop(stop.clone());
-    let done = tokio::task::spawn_blocking(move || {
-        // The place is taken until the work has ended, also when nobody waits for it any more.
-        let _place = place;
-        work(&stop)
-    });
-    done.await
-        .unwrap_or_else(|_| Err(Problem::unavailable("the work for this request failed; the log says why")))
 }
 
 /// Searches over whole days at once.
@@ -97,3 +162,36 @@ const FILES: usize = 2;
 const OTHERS: usize = 8;
 /// Longest time in which a request waits for its turn.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_runs_waits_and_is_given_up_is_counted() {
+        let work = Arc::new(Work::new(Duration::from_secs(60)));
+        let places = [work.file().await.unwrap(), work.file().await.unwrap()];
+        let mut third = Box::pin(work.file());
+        let waker = std::task::Waker::noop();
+        assert!(third.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
+        assert_eq!(work.counts()[1], ("file", 2, 1));
+        drop(third);
+        assert_eq!(work.counts()[1], ("file", 2, 0));
+        drop(places);
+        assert_eq!(work.counts()[1], ("file", 0, 0));
+        assert_eq!(work.read(|_| Ok(7)).await, Ok(7));
+        assert_eq!(work.cancelled(), 0);
+        // Whoever asked is gone before it ends; it learns so, and ends.
+        let (ended, has_ended) = tokio::sync::oneshot::channel();
+        let mut gone = Box::pin(work.scan(move |stop| {
+            while !stop.is_over() {
+                std::thread::yield_now();
+            }
+            ended.send(()).map_err(|()| Problem::unavailable("nobody asked"))
+        }));
+        assert!(gone.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
+        drop(gone);
+        has_ended.await.unwrap();
+        assert_eq!(work.cancelled(), 1);
+    }
+}

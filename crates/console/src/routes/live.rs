@@ -16,6 +16,7 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::Answer;
+use crate::meter::OpenEvents;
 use crate::openapi::records::CallRecord;
 use crate::problem::Problem;
 use crate::request::{Bounded, Query};
@@ -86,8 +87,9 @@ pub(crate) async fn events(
 ) -> Result<Sse<impl Events<Item = Result<Event, Infallible>>>, Problem> {
     viewer.need(Right::Search)?;
     let ticks = tokio::time::interval(EVERY);
-    let state = (app, viewer, ticks, None::<Value>);
-    let events = futures_util::stream::unfold(state, |(app, viewer, mut ticks, before)| async move {
+    let open = OpenEvents::new(Arc::clone(&app.meter));
+    let state = (app, viewer, ticks, None::<Value>, open);
+    let events = futures_util::stream::unfold(state, |(app, viewer, mut ticks, before, open)| async move {
         ticks.tick().await;
         // Whoever was logged out meanwhile sees no more.
         if !viewer.is_still_allowed(&app).await {
@@ -97,7 +99,7 @@ pub(crate) async fn events(
         let now = now(&status, before.as_ref());
         let event = Event::default().event("now").data(serde_json::to_string(&now).unwrap_or_default());
         let before = status.as_ref().ok().map(|status| (**status).clone());
-        Some((Ok(event), (app, viewer, ticks, before)))
+        Some((Ok(event), (app, viewer, ticks, before, open)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::default()))
 }

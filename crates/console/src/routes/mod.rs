@@ -10,6 +10,7 @@ pub(crate) mod calls;
 pub(crate) mod deletions;
 pub(crate) mod export;
 mod found;
+pub(crate) mod health;
 pub(crate) mod kpis;
 mod ladder;
 pub(crate) mod live;

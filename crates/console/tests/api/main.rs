@@ -8,6 +8,7 @@ mod provider;
 mod refused;
 mod retention;
 mod server;
+mod watched;
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};

@@ -21,6 +21,7 @@ fn nothing_is_answered_to_nobody() {
         "/api/v1/kpis",
         "/api/v1/users",
         "/api/v1/alarms",
+        "/api/v1/metrics",
         "/api/v1/retention",
         "/api/v1/retention/deletions",
         "/api/v1/rules",

@@ -109,6 +109,11 @@ impl Server {
         writer.close().unwrap();
     }
 
+    /// The directory of the records.
+    pub(crate) fn records(&self) -> PathBuf {
+        self.dir.path().join("records")
+    }
+
     /// The directory of the spool.
     pub(crate) fn spool(&self) -> PathBuf {
         self.dir.path().join("spool")
