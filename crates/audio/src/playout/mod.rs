@@ -249,10 +249,11 @@ impl<'a> Player<'a> {
     fn plan(&mut self) -> Result<Vec<Span>, Error> {
         let track = self.track;
         let mut spans: Vec<Span> = Vec::new();
-        let mut planned = 0;
+        // Samples planned, and those since the last gap: what a gap sounds like must not depend on where a
+        // plan ends.
+        let (mut planned, mut behind) = (0, usize::MAX);
         while let Some(entry) = track.entries().get(self.next) {
-            let gap = matches!(spans.last(), Some(Span { kind: SpanKind::Lost, .. }));
-            if planned >= WINDOW && !gap {
+            if behind > 0 && planned >= WINDOW && (behind >= self.context() || planned >= 4 * WINDOW) {
                 break;
             }
             if self.open.as_ref().is_none_or(|(format, _)| *format != entry.format) {
@@ -269,6 +270,7 @@ impl<'a> Player<'a> {
             }
             let span = if entry.start > self.at { self.missing(entry) } else { self.packet(entry) };
             planned += span.want;
+            behind = if span.kind == SpanKind::Lost { 0 } else { behind.saturating_add(span.want) };
             spans.push(span);
         }
         Ok(spans)
@@ -461,8 +463,7 @@ impl<'a> Player<'a> {
                         .take_while(|span| matches!(span.kind, SpanKind::Packet(_)))
                         .map(|span| span.want)
                         .sum();
-                    let context = conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1);
-                    let past = match from >= context || self.past.is_empty() {
+                    let past = match from >= self.context() || self.past.is_empty() {
                         true => self.line[..from].to_vec(),
                         false => [&self.past[..], &self.line[..from]].concat(),
                     };
@@ -497,9 +498,14 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// Samples on each side of a gap from which its sound is made.
+    fn context(&self) -> usize {
+        conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1)
+    }
+
     /// Keeps the last samples for a gap at the start of the next part.
     fn save_history(&mut self) {
-        let keep = conceal::CONTEXT * (self.line_rate.0 as usize / 8_000).max(1);
+        let keep = self.context();
         if self.line.len() < keep {
             self.past.extend_from_slice(&self.line);
             let surplus = self.past.len().saturating_sub(keep);
