@@ -411,6 +411,20 @@ class Api:
             query={"number": number, "from_us": from_us, "until_us": until_us, "limit": limit},
         )
 
+    def listen_live(self, id: str) -> Events[models.Heard]:
+        """The sound of a call in progress, about a second after it was on the wire.
+
+        Server-sent events, `event: sound`, each with a `Heard` in JSON as its `data`, until the call
+        or the session ends: the last one says why. Pauses and masks of the recording are silence, and
+        what no rule records is refused. Needs the right `listen`.
+        """
+        return self._transport.events(
+            models.Heard,
+            "GET",
+            "/api/v1/calls/{id}/sound.live",
+            segments={"id": id},
+        )
+
     def log_in(self, body: models.Login) -> models.Session:
         """Logs in.
 

@@ -44,6 +44,7 @@
 //! | `track` | [`Track`], one direction on a time line |
 //! | `playout` | [`Player`]: plays a track; [`PlayoutRules`] decide on loss, pauses, tones and drift |
 //! | `stereo` | [`mix`], [`Recording`]: both directions |
+//! | `live` | [`LiveMix`]: both directions while they are being recorded |
 //! | `output`, `play` | [`play`] into several [`Output`]s at once |
 //! | `wav`, `flac`, `opus`, `peaks` | [`Wav`], [`Flac`], [`Opus`], [`Peaks`] |
 //! | `encoder` | [`Encoder`]: speech into packets |
@@ -57,6 +58,7 @@ mod decode;
 mod encoder;
 mod error;
 mod flac;
+mod live;
 mod opus;
 mod output;
 mod peaks;
@@ -74,6 +76,7 @@ pub use decode::{DecodeStep, Decoder, Packing};
 pub use encoder::{Encoder, EncoderSettings};
 pub use error::Error;
 pub use flac::Flac;
+pub use live::{LiveMix, LiveTrack};
 pub use opus::Opus;
 pub use output::{Output, OutputFormat};
 pub use peaks::Peaks;

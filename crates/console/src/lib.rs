@@ -21,6 +21,8 @@
 //! | `views` | what the audit log knows of already |
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |
+//! | `live_calls` | the calls in progress, asked for once however many look |
+//! | `listen` | calls in progress that are listened to |
 //! | `summary` | what a result is made of |
 //! | `request` | what a request carries |
 //! | `document`, `openapi` | the description of the API |
@@ -34,6 +36,8 @@ mod document;
 mod find;
 mod guard;
 mod hosts;
+mod listen;
+mod live_calls;
 mod mask;
 mod meter;
 mod openapi;

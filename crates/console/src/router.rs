@@ -10,8 +10,8 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, audit, call, calls, deletions, export, health, kpis, live, passkeys, people,
-    provider, recording, retention, session, trunks, users, why,
+    about, account, alarms, audit, call, calls, deletions, export, health, kpis, listen, live, passkeys,
+    people, provider, recording, retention, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -37,6 +37,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(call::pcap))
         .routes(routes!(call::wav))
         .routes(routes!(call::peaks))
+        .routes(routes!(listen::live))
         .routes(routes!(recording::change))
         .routes(routes!(recording::hold))
         .routes(routes!(recording::release))

@@ -13,6 +13,8 @@ use sha2::{Digest, Sha256};
 
 use crate::checks::Health;
 use crate::hosts::Hosts;
+use crate::listen::{Ears, Tail};
+use crate::live_calls::LiveCalls;
 use crate::mask;
 use crate::meter::Meter;
 use crate::problem::Problem;
@@ -36,6 +38,12 @@ pub(crate) struct Shared {
     pub(crate) tokens: Tokens,
     pub(crate) work: Work,
     pub(crate) sounds: SoundCache,
+    /// Calls in progress, as the daemon listed them last.
+    pub(crate) live_calls: LiveCalls,
+    /// Follows the spool for those who listen to calls in progress.
+    pub(crate) tail: Tail,
+    /// Who listens to calls in progress.
+    pub(crate) ears: Ears,
     /// The description of the API, as it is sent, and what tells it from another one.
     pub(crate) document: (String, String),
     /// What was looked at lately.
@@ -82,6 +90,9 @@ impl App {
             tokens: Tokens::new(secret),
             work: Work::new(settings.search_time),
             sounds: SoundCache::default(),
+            live_calls: LiveCalls::default(),
+            tail: Tail::default(),
+            ears: Ears::default(),
             document: compact(document)?,
             views: Views::default(),
             status: tokio::sync::Mutex::default(),

@@ -127,6 +127,12 @@ impl Viewer {
         now.is_ok_and(|now| now.is_ok_and(|now| now.rights == self.identity.rights))
     }
 
+    /// The same, and with the same calls, for a thread that may wait.
+    pub(crate) fn may_go_on(&self, app: &Shared) -> bool {
+        let now = self.proof.identity(app);
+        now.is_ok_and(|now| now.rights == self.identity.rights && now.scope == self.identity.scope)
+    }
+
     /// For the audit log.
     pub(crate) fn actor(&self) -> Actor {
         self.identity.actor(self.from)

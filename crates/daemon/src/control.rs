@@ -11,8 +11,9 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use nix::sys::stat::{Mode, umask};
 use nix::unistd::geteuid;
-use ringtap_model::Nanos;
-use ringtap_recorder::policy::{CallCommand, SharedPolicy};
+use ringtap_model::{Endpoint, Nanos};
+use ringtap_recorder::listening::ListenedStream;
+use ringtap_recorder::policy::{CallCommand, ListenState, SharedPolicy};
 use ringtap_spool::Hold;
 use ringtap_spool::rules::RecordingScope;
 use rustix::net::sockopt::socket_peercred;
@@ -54,6 +55,12 @@ pub enum Request {
         case: String,
         /// Whether its interception product is held.
         product: bool,
+    },
+    /// Writes its media soon, for 15 s: somebody listens. Answered by [`ListenedCall`] as JSON, or null if it
+    /// has ended.
+    Listen {
+        /// Its Call-ID.
+        call: String,
     },
     /// The rules in effect, and how many calls each has decided.
     Rules,
@@ -113,6 +120,38 @@ pub enum Request {
 pub(crate) struct Answer {
     pub(crate) ok: bool,
     pub(crate) told: String,
+}
+
+/// What of a call in progress can be heard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListenedCall {
+    /// `recorded`; `paused`: silence; `pending`: nothing until its rule is decided.
+    pub state: String,
+    /// Its streams that were seen since somebody listens.
+    pub streams: Vec<HeardStream>,
+}
+
+/// A stream of a call that somebody listens to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeardStream {
+    /// Who sends it.
+    pub src: Endpoint,
+    /// To whom.
+    pub dst: Endpoint,
+    /// Its SSRC.
+    pub ssrc: u32,
+    /// The RTP payload type of its first packet.
+    pub payload_type: u8,
+}
+
+impl ListenedCall {
+    fn of((state, streams): (ListenState, Vec<ListenedStream>)) -> Self {
+        let stream = |stream: ListenedStream| {
+            let ListenedStream { src, dst, ssrc, payload_type } = stream;
+            HeardStream { src, dst, ssrc, payload_type }
+        };
+        Self { state: state.name().to_owned(), streams: streams.into_iter().map(stream).collect() }
+    }
 }
 
 /// Listens, once privileges are dropped and before there is a second thread. A socket left by a previous run
@@ -267,6 +306,7 @@ impl Request {
             Self::Silence { rule, subject, .. } => Some(format!("silence {rule} of {subject}")),
             Self::Unsilence { rule, subject } => Some(format!("end the silence of {rule} of {subject}")),
             Self::Hold { product: true, .. }
+            | Self::Listen { .. }
             | Self::Rules
             | Self::Decisions
             | Self::Retention
@@ -290,6 +330,10 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
             return Ok(serde_json::to_string(&RuleReport::of(&shared_policy.policy().0))?);
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
+        Request::Listen { call } => {
+            let heard = shared_policy.listen(call)?;
+            return Ok(serde_json::to_string(&heard.map(ListenedCall::of))?);
+        }
         Request::Hold { call, case, product } => return hold(context, call, case, *product),
         Request::Clock { .. }
         | Request::Status

@@ -355,6 +355,12 @@ fn of_spool(now: &Snapshot, workers: &[WorkerInfo]) -> Vec<Family> {
     let none = SpoolStatus::default();
     let spool_status = now.spool.as_ref().unwrap_or(&none);
     let mut families = of_recording(now, workers);
+    families.push(Family {
+        name: "ringtap_calls_listened",
+        help: "Calls in progress that somebody listens to.",
+        kind: MetricKind::Gauge,
+        samples: vec![(Vec::new(), Value::Whole(now.listened()))],
+    });
     families.extend(of_segments(spool_status));
     families.extend(of_retention(spool_status));
     families

@@ -97,6 +97,7 @@ pub(crate) fn policy(config: &Config, secret: &str) -> anyhow::Result<RecordingP
         resume: switch(&spool.resume_digits, &spool.resume_header),
         everything: config.keeps_everything(),
         since: time::now(),
+        listeners: spool.listeners,
     }))
 }
 

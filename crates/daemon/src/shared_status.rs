@@ -263,6 +263,12 @@ impl Snapshot {
         names.join(",")
     }
 
+    /// Calls that somebody listens to: every worker knows of all.
+    pub(crate) fn listened(&self) -> u64 {
+        let of = |report: &WorkerReport| report.recording.unwrap_or_default().listened;
+        self.reports.iter().map(of).max().unwrap_or(0)
+    }
+
     pub(crate) fn sum(&self, figure: impl Fn(&WorkerReport) -> u64) -> u64 {
         self.reports.iter().map(figure).sum()
     }

@@ -93,6 +93,9 @@ pub struct SpoolHealth {
     pub failures: u64,
     /// Calls on hold.
     pub held: u64,
+    /// Calls in progress that somebody listens to.
+    #[serde(default)]
+    pub listened: u64,
 }
 
 impl StatusReport {
@@ -152,6 +155,7 @@ impl StatusReport {
                     far_lost: spool.is_far_lost,
                     failures: spool.failures,
                     held: spool.held,
+                    listened: snapshot.listened(),
                 }
             }),
             resident_bytes: snapshot.resident,

@@ -101,7 +101,7 @@ impl Sound {
         streams.sort_by_key(|(_, stream)| std::cmp::Reverse(stream.record.unique));
         let mut chosen: Vec<(Direction, &Stream)> = Vec::new();
         for (call, StreamEnd { serial, record, .. }) in streams {
-            let side = record.direction.unwrap_or_else(|| guess_direction(call, record));
+            let side = record.direction.unwrap_or_else(|| guess_direction(call, record.src, record.dst));
             if chosen.iter().any(|(other, stream)| *other == side && same_source(stream, record)) {
                 continue;
             }
@@ -166,15 +166,20 @@ fn same_source(one: &Stream, other: &Stream) -> bool {
 }
 
 /// Direction of a stream that signalling does not describe, by the addresses of the call.
-fn guess_direction(call: &Call, stream: &Stream) -> Direction {
-    if stream.src.ip == call.dst.ip || stream.dst.ip == call.src.ip {
+pub fn guess_direction(call: &Call, src: Endpoint, dst: Endpoint) -> Direction {
+    if src.ip == call.dst.ip || dst.ip == call.src.ip {
         Direction::CalleeToCaller
     } else {
         Direction::CallerToCallee
     }
 }
 
-fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, Undecoded> {
+/// An empty track for the packets of a stream.
+///
+/// # Errors
+///
+/// It is no sound, or cannot be decoded.
+pub fn track(stream: &Stream, decoders: &dyn Decoders) -> Result<Track, Undecoded> {
     let name = codec(stream);
     let sound = |why: String| Undecoded { why, is_sound: true };
     let found = match &stream.codec {

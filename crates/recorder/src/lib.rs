@@ -27,6 +27,7 @@
 //! | [`cases`] | the log of which interception product belongs to which case |
 //! | [`erase`], `pending` | calls on the disk whose decision is pending, and their erasure |
 //! | [`amend`] | corrections of records after late write failures |
+//! | [`listening`] | calls in progress that somebody listens to |
 //! | [`holding`] | calls on hold, found by their records |
 //! | [`recovery`], [`noted_decision`] | records of calls that a kill cut off |
 //! | [`corrections`] | counts of erased calls and amended records |
@@ -39,6 +40,7 @@ pub mod corrections;
 pub mod erase;
 mod facts;
 pub mod holding;
+pub mod listening;
 pub mod noted_decision;
 mod output;
 mod pending;

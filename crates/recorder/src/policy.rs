@@ -13,6 +13,7 @@ use ringtap_spool::rules::{
 };
 
 use crate::cases::{CaseNote, CaseReporter};
+use crate::listening::{ListenedCalls, ListenedStream};
 
 /// The configuration of recording.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,8 @@ pub struct PolicySettings {
     pub everything: bool,
     /// When they were read.
     pub since: Nanos,
+    /// Calls in progress that may be listened to at once.
+    pub listeners: usize,
 }
 
 /// The rules in effect, with counts of the calls that each has decided.
@@ -50,6 +53,8 @@ pub struct RecordingPolicy {
     /// Every frame is recorded.
     pub(crate) everything: bool,
     since: Nanos,
+    /// Calls in progress that may be listened to at once.
+    pub(crate) listeners: usize,
 }
 
 /// Rules that intercept. They are independent: a call is recorded for the case of each rule that matches.
@@ -157,7 +162,8 @@ pub struct PauseTrigger {
 impl RecordingPolicy {
     /// Puts the settings into effect, with all counts at 0.
     pub fn new(settings: PolicySettings) -> Self {
-        let PolicySettings { rules, products, legs, secret, pause, resume, everything, since } = settings;
+        let PolicySettings { rules, products, legs, secret, pause, resume, everything, listeners, since } =
+            settings;
         Self {
             matched: (0..=rules.0.len()).map(|_| AtomicU64::new(0)).collect(),
             legs,
@@ -166,6 +172,7 @@ impl RecordingPolicy {
             resume,
             everything,
             since,
+            listeners,
             rules,
             products: InterceptRules::of(products),
         }
@@ -243,6 +250,59 @@ pub enum CallCommand {
     Resume,
     /// Changes nothing: returns the time of its packets, in nanoseconds since 1970.
     Time,
+    /// Writes its media soon, for 15 s: somebody listens. Returns the name of a [`ListenState`], or why not.
+    Listen,
+}
+
+impl CallCommand {
+    /// Whether it is worth a line in the log.
+    pub(crate) fn is_logged(self) -> bool {
+        !matches!(self, Self::Time | Self::Listen)
+    }
+}
+
+/// What whoever listens to a call in progress will hear.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListenState {
+    /// Its media are recorded.
+    Recorded,
+    /// Their recording is paused: silence.
+    Paused,
+    /// It is not decided yet whether they are recorded: nothing until then.
+    Pending,
+}
+
+impl ListenState {
+    const ALL: [Self; 3] = [Self::Recorded, Self::Paused, Self::Pending];
+
+    /// In answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Paused => "paused",
+            Self::Pending => "pending",
+        }
+    }
+
+    /// That of a decision, or why nothing can be heard.
+    pub(crate) fn of(decision: &CallDecision) -> Result<Self, String> {
+        match decision.state {
+            DecisionState::Unknown | DecisionState::Open => Ok(Self::Pending),
+            DecisionState::UntilEnd | DecisionState::Decided => match decision.what {
+                RecordingScope::Full if decision.paused => Ok(Self::Paused),
+                RecordingScope::Full => Ok(Self::Recorded),
+                less => Err(format!(
+                    "the sound of this call is not recorded, so it cannot be heard: its rule keeps {} \
+                     (`ringtap rules` shows the rules)",
+                    match less {
+                        RecordingScope::Headers => "only the headers of its media",
+                        RecordingScope::Signalling => "only its signalling",
+                        _ => "nothing of it",
+                    }
+                )),
+            },
+        }
+    }
 }
 
 /// A command on its way to the workers.
@@ -267,6 +327,7 @@ pub struct SharedPolicy {
     /// Counts changes of the rules.
     epoch: AtomicU64,
     inboxes: Vec<Inbox>,
+    pub(crate) listened: ListenedCalls,
 }
 
 #[derive(Debug, Default)]
@@ -285,6 +346,7 @@ impl SharedPolicy {
             policy: Mutex::new(Arc::new(policy)),
             epoch: AtomicU64::new(0),
             inboxes: (0..workers).map(|_| Inbox::default()).collect(),
+            listened: ListenedCalls::default(),
         }
     }
 
@@ -355,6 +417,22 @@ impl SharedPolicy {
             }
         }
         Ok(done)
+    }
+}
+
+impl SharedPolicy {
+    /// Has the media of a call written within half a second, for 15 s: somebody listens. Returns the streams
+    /// that were seen since somebody does; None without such a call.
+    ///
+    /// # Errors
+    ///
+    /// Its media are not recorded, so many calls are listened to already, or a worker does not answer.
+    pub fn listen(&self, call_id: &str) -> anyhow::Result<Option<(ListenState, Vec<ListenedStream>)>> {
+        let Some(told) = self.command(call_id, CallCommand::Listen)? else { return Ok(None) };
+        match ListenState::ALL.into_iter().find(|state| state.name() == told) {
+            Some(state) => Ok(Some((state, self.listened.streams(call_id)))),
+            None => Err(anyhow::Error::msg(told)),
+        }
     }
 }
 

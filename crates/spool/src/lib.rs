@@ -72,6 +72,7 @@ pub use far::service::FarService;
 pub use far::storage::{FarStorage, Upload, UploadOutcome, is_anything_far};
 pub use far::transfers::UploadRate;
 pub use layout::FAR;
+pub use read::follower::{FollowedChunk, Follower};
 pub use read::ordered::{LocatedChunks, MissingChunks, OrderedPackets};
 pub use read::owners::{RecordedSpan, RecordedSpans};
 pub use read::reader::{FoundPackets, Reader};

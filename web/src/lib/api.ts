@@ -129,6 +129,21 @@ async function send<T>(method: string, path: string, given: Parts = {}): Promise
   }
 }
 
+/** Asks for what is read as it comes, such as events. Throws as the others do. */
+export async function openStream<P extends keyof Files>(
+  path: P,
+  given: Part<'path', Files[P]['path']> & Part<'query', Files[P]['query']>,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array>> {
+  const response = await fetch(addressOf(path, given), { credentials: 'same-origin', signal });
+  if (!response.ok || !response.body) {
+    const problem = await problemOf(response);
+    if (response.status === 401) unauthorised();
+    throw new ApiError(problem);
+  }
+  return response.body;
+}
+
 /** What a failed answer says of itself, whether or not it is a problem document. */
 export async function problemOf(response: Response): Promise<Problem> {
   const bare: Problem = { type: 'about:blank', title: response.statusText, status: response.status };

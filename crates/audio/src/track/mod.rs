@@ -194,6 +194,27 @@ impl Track {
         }
     }
 
+    /// Forgets sound that ends before a capture time, and gives its memory back: for a track that is played
+    /// while it grows.
+    pub fn forget_before(&mut self, time: Nanos) {
+        let from = self.due(time.max(self.first));
+        let gone = self.entries.partition_point(|entry| entry.end() < from);
+        self.entries.drain(..gone);
+        let silent = self.silent.partition_point(|packet| packet.start < from);
+        self.silent.drain(..silent);
+        // Payloads stand in order of arrival, which is almost that of the time line.
+        let kept = self.entries.iter().map(|entry| entry.offset).min().unwrap_or(self.bytes.len());
+        self.bytes.drain(..kept);
+        self.entries.iter_mut().for_each(|entry| entry.offset -= kept);
+    }
+
+    /// By how much its sound stands after its arrival, in nanoseconds: that of the packet that came soonest.
+    /// It is near 0 unless the sender's clock drifts, or the route has changed. None without sound.
+    pub fn displacement(&self) -> Option<i64> {
+        let least = self.entries.iter().map(|entry| entry.delay).min()?;
+        Some(-i64::from(least) * 1_000_000_000 / self.clock as i64)
+    }
+
     /// Capture time of its first sample; `None` without sound.
     pub fn start(&self) -> Option<Nanos> {
         let start = self.entries.first()?.start;

@@ -1,5 +1,7 @@
 //! The call that a path names: stored, or in progress.
 
+use std::time::Duration;
+
 use ringtap_model::{Call, Id, Stream};
 use utoipa::IntoParams;
 
@@ -52,9 +54,17 @@ pub(super) fn find(app: &Shared, viewer: &Viewer, id: &Id, with_legs: bool) -> R
 fn find_in_progress(app: &Shared, viewer: &Viewer, id: &Id) -> Result<Found, Problem> {
     let Some(daemon) = &app.sources.daemon else { return Err(missing(id)) };
     // Without the daemon nothing is in progress.
-    let list = daemon.calls(live::MOST).unwrap_or_default();
-    let listed: Vec<(Call, Vec<Stream>)> = live::listed(&list)?;
-    let leg = listed.into_iter().find(|(call, _)| call.id == *id && viewer.sees(call));
+    let ask = || live::listed(&daemon.calls(live::MOST).unwrap_or_default());
+    let is_it = |(call, _): &&(Call, Vec<Stream>)| call.id == *id && viewer.sees(call);
+    let mut leg = None;
+    // It may have begun since the list was asked for.
+    for fresh in [FRESH, Duration::ZERO] {
+        let listed = app.live_calls.get(fresh, ask)?;
+        leg = listed.iter().find(is_it).cloned();
+        if leg.is_some() {
+            break;
+        }
+    }
     Ok(Found { legs: vec![leg.ok_or_else(|| missing(id))?], chosen: 0, in_progress: true })
 }
 
@@ -86,5 +96,7 @@ pub(super) struct CallPath {
     id: String,
 }
 
+/// How long a list of the calls in progress is looked at again.
+const FRESH: Duration = Duration::from_secs(1);
 /// Most legs of a conversation that a page shows.
 const MOST_LEGS: usize = 50;

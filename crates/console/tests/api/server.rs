@@ -236,6 +236,13 @@ impl Daemon for Answering {
         Ok(())
     }
 
+    fn listen(&self, call_id: &str) -> anyhow::Result<Value> {
+        match call_id {
+            "call-1" => bail!(Refused("its rule keeps only its signalling".to_owned())),
+            _ => Ok(json!({ "state": "paused", "streams": [] })),
+        }
+    }
+
     fn hold(&self, _: &str, _: &str) -> anyhow::Result<()> {
         Ok(())
     }

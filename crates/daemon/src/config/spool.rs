@@ -69,6 +69,11 @@ section! {
         #[live = true]
         #[accepts = "a header field and its value, such as \"X-Recording: on\", or \"\" for none"]
         pub(crate) resume_header: HeaderField = HeaderField::default(),
+        /// Calls in progress that may be listened to at once, in the console: their media are written within
+        /// half a second. 0 permits none.
+        #[live = true]
+        #[bounds = Bounds::between(0, 200)]
+        pub(crate) listeners: usize = 64,
         /// A segment is closed after this long.
         #[bounds = Bounds::between(SECOND, HOUR)]
         segment: Span = Span(Nanos::from_secs(60)),

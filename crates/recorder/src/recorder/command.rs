@@ -1,11 +1,13 @@
 //! Commands for calls in progress.
 
-use ringtap_spool::rules::{CallDecision, DecisionState};
+use std::time::Instant;
+
+use ringtap_spool::rules::{CallDecision, CallSlot, DecisionState};
 use ringtap_spool::{PendingEntry, of_call};
 
 use super::state::Recorder;
 use crate::pending::number;
-use crate::policy::{CallCommand, Command, place};
+use crate::policy::{CallCommand, Command, ListenState, SharedPolicy, place};
 
 impl Recorder {
     /// Runs a command for a call, if the call is this worker's.
@@ -48,12 +50,30 @@ impl Recorder {
                 CallCommand::Resume if table.pause(place(state.number), false) => "resumed".to_owned(),
                 CallCommand::Resume => "was not paused".to_owned(),
                 CallCommand::Time => self.now.0.to_string(),
+                CallCommand::Listen => {
+                    let call = (place(state.number), &*command.call_id);
+                    listen(&self.shared_policy, call, self.policy.listeners)
+                }
             }
         });
-        if let Some(outcome) = outcome.as_ref().filter(|_| command.act != CallCommand::Time) {
+        if let Some(outcome) = outcome.as_ref().filter(|_| command.act.is_logged()) {
             log::info!(target: "rules", "call {}: {outcome}, by command", command.call_id);
         }
         // The requester may have gone.
         let _ = command.answer.send(outcome);
     }
 }
+
+/// Takes or renews the lease of a listener, of at most so many calls.
+fn listen(shared_policy: &SharedPolicy, call: (CallSlot, &str), most: usize) -> String {
+    match ListenState::of(&shared_policy.table.get(call.0)) {
+        Err(why) => why,
+        Ok(_) if most == 0 => NOBODY.to_owned(),
+        Ok(state) if shared_policy.listened.renew(call, most, Instant::now()) => state.name().to_owned(),
+        Ok(_) => format!(
+            "{most} calls are listened to already, as many as [spool] listeners permits: end one, or raise it"
+        ),
+    }
+}
+
+const NOBODY: &str = "nobody may listen to calls in progress: [spool] listeners is 0";

@@ -22,6 +22,8 @@ pub struct RecordingCounts {
     pub failures: u64,
     /// Chains that were not as they were left when the writer started.
     pub disagreements: u64,
+    /// Calls in progress that somebody listens to: the same at all workers.
+    pub listened: u64,
     /// Decisions about calls.
     pub decisions: Decisions,
 }

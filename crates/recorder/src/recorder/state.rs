@@ -15,6 +15,7 @@ use super::intercepted::Interceptions;
 use super::stream_state::{FastPath, SerialHasher, Stream};
 use crate::amend::Amender;
 use crate::erase::Eraser;
+use crate::listening::HeardCalls;
 use crate::output::{OwnerRecording, PacketOutput};
 use crate::policy::{RecordingPolicy, SharedPolicy};
 
@@ -24,6 +25,8 @@ pub struct Recorder {
     pub(super) shared_policy: Arc<SharedPolicy>,
     pub(super) policy: Arc<RecordingPolicy>,
     pub(super) epoch: u64,
+    /// Calls that somebody listens to.
+    pub(super) heard: HeardCalls,
     pub(super) eraser: Option<Eraser>,
     pub(super) amender: Option<Amender>,
     /// The journal of calls in progress.
@@ -84,6 +87,7 @@ impl Recorder {
             shared_policy,
             policy,
             epoch,
+            heard: HeardCalls::default(),
             eraser,
             amender: None,
             journal: None,
@@ -125,6 +129,7 @@ impl Recorder {
             segments: written.segments(),
             failures: written.failures(),
             disagreements: written.disagreements().len() as u64,
+            listened: self.heard.len() as u64,
             decisions: Decisions { lost: self.output.undecided.lost(), ..self.counts },
         }
     }

@@ -5,12 +5,15 @@ use ringtap_spool::rules::DecisionState;
 
 use super::state::Recorder;
 use super::stream_state::{FastPath, Stream, decide_alone, decision_of, may_take_fast_path};
+use crate::listening::ListenedStream;
 use crate::output::PassingPacket;
+use crate::policy::place;
 
 impl Recorder {
     /// Entries of the fast path are valid while it stays the same.
     pub(super) fn version(&self) -> u64 {
-        self.shared_policy.table.changes() ^ self.epoch << 40
+        // Both only grow.
+        self.shared_policy.table.changes() ^ (self.epoch + self.heard.changes()) << 40
     }
 
     /// Records a media packet. HOT: one cache line and one copy.
@@ -31,7 +34,7 @@ impl Recorder {
     #[inline(never)]
     pub(super) fn media_slow_path(&mut self, seen: &RtpSeen<'_>, packet: &PassingPacket<'_>, version: u64) {
         let intercepts_nobody = self.intercepts_nobody();
-        let Self { streams, output, shared_policy, policy, eraser, journal, .. } = self;
+        let Self { streams, output, shared_policy, policy, eraser, journal, heard, .. } = self;
         let stream = streams.entry(seen.serial).or_insert_with(|| Stream::new(seen));
         stream.last = seen.time;
         stream.call = seen.call.or(stream.call);
@@ -45,6 +48,13 @@ impl Recorder {
         stream.journal(journal.as_mut());
         if output.record(&mut stream.recording, &decision, packet) {
             self.waiting.push(seen.serial);
+        }
+        if !heard.is_empty()
+            && let (Some(call), Some(owner)) = (stream.call, stream.recording.owner())
+        {
+            let RtpSeen { src, dst, ssrc, payload_type, .. } = *seen;
+            let listened = ListenedStream { src, dst, ssrc, payload_type };
+            heard.hurry(place(call), (owner, listened), &mut output.writer);
         }
         let takes_fast_path =
             may_take_fast_path(&decision, policy) && !stream.recording.waits() && intercepts_nobody;

@@ -45,12 +45,18 @@ impl Recorder {
         if self.shared_policy.epoch() != self.epoch {
             self.apply_new_rules();
         }
+        if self.shared_policy.listened.changes() != self.heard.changes() {
+            self.heard.update(&self.shared_policy.listened, &mut self.output.writer);
+        }
         for command in self.shared_policy.commands(self.worker) {
             self.command(&command);
         }
         if now.since(self.checked) >= CHECK_INTERVAL {
             self.checked = now;
             self.check_waiting(now);
+            if !self.heard.is_empty() {
+                self.heard.expire(&self.shared_policy.listened);
+            }
             let changes = self.shared_policy.table.changes();
             if std::mem::replace(&mut self.journaled_changes, changes) != changes {
                 self.catch_up_journal();

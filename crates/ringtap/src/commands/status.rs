@@ -201,6 +201,9 @@ fn spool(now: &StatusReport) -> String {
     if spool.held > 0 {
         value.push_str(&format!(", {} on hold", counted(spool.held, "call")));
     }
+    if spool.listened > 0 {
+        value.push_str(&format!(", {} listened to", counted(spool.listened, "call")));
+    }
     value
 }
 

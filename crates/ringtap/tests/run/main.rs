@@ -6,10 +6,12 @@
 //! | `asked` | its state and the calls in progress, as it answers |
 //! | `carried` | out of the spool, whatever carried it |
 //! | `checked` | what `run --check` prints, and how it ends |
+//! | `console` | a console of its own, and people of several roles |
 //! | `daemon` | a running ringtap, and what it left |
 //! | `disk` | a small disk |
 //! | `far` | segments that move to a bucket |
 //! | `guarded` | who may reach the daemon, and who may read what it writes |
+//! | `heard` | a call in progress, listened to through the console |
 //! | `hooks` | calls that commands and servers are given |
 //! | `interrupted` | calls that a kill cut off: recorded, held, exported, forgotten |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
@@ -31,11 +33,13 @@ mod alarms;
 mod asked;
 mod carried;
 mod checked;
+mod console;
 mod daemon;
 mod disk;
 #[cfg(feature = "s3")]
 mod far;
 mod guarded;
+mod heard;
 #[cfg(feature = "network")]
 mod hooks;
 mod interrupted;

@@ -39,7 +39,7 @@ pub struct Reader {
     /// The spool's directories, and others of the same layout.
     dirs: Vec<PathBuf>,
     /// Of the first directory.
-    provenance: Provenance,
+    pub(crate) provenance: Provenance,
     foreign: BTreeSet<Segment>,
     unproven: BTreeSet<Segment>,
     /// What seals prove of the segments read so far.
@@ -251,7 +251,7 @@ impl Reader {
     }
 
     /// Whether the segment in that directory may be read.
-    fn admits(&mut self, dir: &Path, segment: &Segment) -> Result<bool, Error> {
+    pub(crate) fn admits(&mut self, dir: &Path, segment: &Segment) -> Result<bool, Error> {
         match self.provenance.origin(dir, segment)? {
             Origin::Own => {}
             Origin::Unproven => _ = self.unproven.insert(segment.clone()),

@@ -27,6 +27,21 @@ pub(crate) fn segments(dirs: &[PathBuf]) -> Result<Vec<Segment>, Error> {
     Ok(found)
 }
 
+/// Names of the segments of the last days of a directory, in order.
+pub(crate) fn latest_segments(dir: &Path, days: usize) -> io::Result<Vec<Segment>> {
+    // Names of days sort by time; the directories beside them, such as `held`, have no segments of their own.
+    let is_day = |name: &String| name.starts_with(|first: char| first.is_ascii_digit());
+    let mut names: Vec<String> = entries(dir)?.into_iter().filter(is_day).collect();
+    names.sort_unstable();
+    let mut found = Vec::new();
+    for day in names.iter().rev().take(days) {
+        let files = entries(&dir.join(day)).unwrap_or_default();
+        found.extend(files.iter().filter_map(|file| format!("{day}/{file}").parse::<Segment>().ok()));
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
 fn entries(dir: &Path) -> io::Result<Vec<String>> {
     Ok(std::fs::read_dir(dir)?.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }

@@ -250,7 +250,7 @@ impl ChunkWriter {
     }
 
     /// Pads the block to a length that direct writes accept, and gives it to the disk thread.
-    fn submit_padded(&mut self, category: Category, now: Nanos) {
+    pub(crate) fn submit_padded(&mut self, category: Category, now: Nanos) {
         let head = marker::len(self.link);
         let filled = self.series(category).filled;
         if filled == 0 {

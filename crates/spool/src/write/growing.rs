@@ -145,6 +145,11 @@ impl GrowingChunks {
         self.growing.get(slot as usize).is_some_and(|growing| growing.is_taken)
     }
 
+    /// The category of the owner's chunk; None while it has no packets.
+    pub(crate) fn category(&self, slot: u32) -> Option<Category> {
+        self.growing.get(slot as usize).filter(|growing| growing.packets > 0).map(|growing| growing.category)
+    }
+
     /// Bytes of the owner's chunk.
     #[inline]
     pub(crate) fn bytes(&self, slot: u32) -> u32 {

@@ -30,6 +30,10 @@ use crate::write::sys::Reader;
 const IDLE: Duration = Duration::from_millis(50);
 /// Packets handled together: the entries of their owners are prefetched, then the blocks for their offsets.
 const BATCH: usize = 32;
+/// Packets of owners that somebody waits for are written so often, at the next tick.
+const SOON: Nanos = Nanos::from_millis(300);
+/// Owners of one worker that are written so often, at most.
+const HURRIED: usize = 256;
 /// Gathers packets into chunks.
 pub(crate) struct Packer {
     reader: Reader,
@@ -39,6 +43,9 @@ pub(crate) struct Packer {
     /// Bytes of the ring from the oldest chunk's first packet on, at most.
     window: u64,
     age: Nanos,
+    /// Slots whose packets are written soon, and when they were last.
+    hurried: Vec<u32>,
+    hurried_at: Nanos,
     growing: GrowingChunks,
     chunks: ChunkWriter,
     disk: JoinHandle<()>,
@@ -107,6 +114,8 @@ impl Packer {
             ended: false,
             window: window(reader.size()),
             age: settings.age,
+            hurried: Vec::with_capacity(HURRIED),
+            hurried_at: Nanos::ZERO,
             growing: GrowingChunks::new(owners, reader.size()),
             reader,
             chunks,
@@ -168,6 +177,7 @@ impl Packer {
                 self.growing.begin(slot, category, key);
             }
             Entry::Finish { slot, now } => self.end(slot, Some(now)),
+            Entry::Hurry { slot, is_on } => self.hurry(slot, is_on),
             Entry::Tick(now) => self.tick(now),
             Entry::End(now) => {
                 while let Some((oldest, ..)) = self.growing.oldest() {
@@ -179,9 +189,18 @@ impl Packer {
         }
     }
 
+    /// Has the packets of a slot written soon, or as others again. Beyond the ceiling they wait as others do.
+    fn hurry(&mut self, slot: u32, is_on: bool) {
+        self.hurried.retain(|other| *other != slot);
+        if is_on && self.hurried.len() < HURRIED && self.growing.is_taken(slot) {
+            self.hurried.push(slot);
+        }
+    }
+
     /// Ends the owner of a slot, if there is one.
     fn end(&mut self, slot: u32, now: Option<Nanos>) {
         if let Some(last) = self.growing.end(slot) {
+            self.hurried.retain(|other| *other != slot);
             self.flush(slot, now.unwrap_or(last));
             self.chunks.forget_key(slot);
         }
@@ -220,7 +239,25 @@ impl Packer {
             }
             self.flush(oldest, now);
         }
+        if !self.hurried.is_empty() && now.since(self.hurried_at) >= SOON {
+            self.hurried_at = now;
+            self.flush_hurried(now);
+        }
         self.chunks.tick(now);
+    }
+
+    /// Writes the chunks of owners that somebody waits for, and the blocks that they are in.
+    fn flush_hurried(&mut self, now: Nanos) {
+        let mut flushed = [false; Category::ALL.len()];
+        for place in 0..self.hurried.len() {
+            let slot = self.hurried[place];
+            if let Some(category) = self.growing.category(slot) {
+                flushed[category as usize] = true;
+                self.flush(slot, now);
+            }
+        }
+        let flushed = Category::ALL.into_iter().filter(|category| flushed[*category as usize]);
+        flushed.for_each(|category| self.chunks.submit_padded(category, now));
     }
 
     /// Writes the chunk of a slot to its segment, and begins the owner's next one.

@@ -19,6 +19,7 @@ const TICK: u32 = u32::MAX - 1;
 const END: u32 = u32::MAX - 2;
 const BEGIN: u32 = u32::MAX - 3;
 const FINISH: u32 = u32::MAX - 4;
+const HURRY: u32 = u32::MAX - 5;
 
 /// The end of the ring that writes.
 pub(crate) struct EntryWriter {
@@ -86,6 +87,13 @@ impl EntryWriter {
         self.put(FINISH, now, 4, |body| body.copy_from_slice(&slot.to_le_bytes()))
     }
 
+    pub(crate) fn hurry(&mut self, slot: u32, is_on: bool) -> bool {
+        self.put(HURRY, Nanos::ZERO, 8, |body| {
+            body[..4].copy_from_slice(&slot.to_le_bytes());
+            body[4..].copy_from_slice(&u32::from(is_on).to_le_bytes());
+        })
+    }
+
     pub(crate) fn tick(&mut self, now: Nanos) -> bool {
         self.put(TICK, now, 0, |_| ())
     }
@@ -116,6 +124,8 @@ pub(crate) enum Entry {
     Begin { slot: u32, category: Category, key: u64 },
     /// The owner in the slot has ended.
     Finish { slot: u32, now: Nanos },
+    /// The packets of the owner in the slot are written soon after they arrive, or as others again.
+    Hurry { slot: u32, is_on: bool },
     /// The time.
     Tick(Nanos),
     /// No entry follows.
@@ -146,6 +156,7 @@ pub(crate) fn entry(reader: &Reader, at: u64) -> Option<(Entry, u64)> {
         TICK => Entry::Tick(time),
         END => Entry::End(time),
         FINISH => Entry::Finish { slot: slot()?, now: time },
+        HURRY => Entry::Hurry { slot: slot()?, is_on: body.get(4) == Some(&1) },
         BEGIN => Entry::Begin {
             slot: slot()?,
             category: *Category::ALL.get(usize::from(*body.get(4)?))?,
@@ -210,5 +221,17 @@ mod tests {
             put += 1;
         }
         assert!((3..=5).contains(&put), "{put}");
+    }
+
+    #[test]
+    fn who_is_waited_for_is_told() {
+        let (writer, mut reader) = ring(256);
+        let mut log = EntryWriter::new(writer);
+        assert!(log.hurry(7, true) && log.hurry(8, false));
+        log.publish();
+        reader.look();
+        let (first, next) = entry(&reader, 0).expect("published");
+        assert_eq!(first, Entry::Hurry { slot: 7, is_on: true });
+        assert_eq!(entry(&reader, next).expect("published").0, Entry::Hurry { slot: 8, is_on: false });
     }
 }

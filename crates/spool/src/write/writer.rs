@@ -230,6 +230,17 @@ impl SpoolWriter {
         }
     }
 
+    /// Has the owner's packets on the disk within half a second, rather than after [`WriterSettings::age`]:
+    /// somebody listens. Not if the ring is full, or 256 owners are written so already. Each time costs a
+    /// block on the disk, however little it has.
+    #[cold]
+    pub fn hurry(&mut self, owner: OwnerHandle, is_on: bool) {
+        let is_taken = self.owners.get(owner.slot as usize).is_some_and(|taken| taken.serial == owner.serial);
+        if is_taken {
+            self.write(|log| log.hurry(owner.slot, is_on));
+        }
+    }
+
     /// Ends an owner: its packets in memory go to the segment.
     pub fn finish(&mut self, owner: OwnerHandle, now: Nanos) -> Option<OwnerTotals> {
         let taken = self.owners.get_mut(owner.slot as usize).filter(|taken| taken.serial == owner.serial)?;

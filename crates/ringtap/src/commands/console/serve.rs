@@ -198,6 +198,11 @@ impl Daemon for ControlSocket {
         self.ask(&if paused { Request::Pause { call } } else { Request::Resume { call } }).map(drop)
     }
 
+    fn listen(&self, call_id: &str) -> anyhow::Result<Value> {
+        let told = self.ask(&Request::Listen { call: call_id.to_owned() })?;
+        serde_json::from_str(&told).context("the daemon is of another version: its answer cannot be read")
+    }
+
     fn hold(&self, call_id: &str, case: &str) -> anyhow::Result<()> {
         let (call, case) = (call_id.to_owned(), case.to_owned());
         self.ask(&Request::Hold { call, case, product: false }).map(drop)
