@@ -564,6 +564,36 @@ class Health(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Heard(Model):
+    """A piece of the sound of a call in progress; the last one has `end`."""
+    state: str
+    """`recorded`; `paused`: the recording of its media is paused, so there is silence; `pending`: no
+    rule has decided yet whether it is recorded.
+    """
+    at_us: int | None = None
+    """When its first sample was on the wire, in microseconds since 1970; null without samples."""
+    delay_ms: int | None = None
+    """How long ago its last sample was on the wire, by the console's clock; null where the capture is
+    not of today.
+    """
+    rate: int
+    """Samples of each side a second."""
+    samples: str
+    """16 bits each, the lower byte first, the caller's and the callee's in turn; base64."""
+    lacking: list[str]
+    """Why a side is not heard."""
+    end: HeardEnd | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class HeardEnd(Model):
+    """Why listening has ended."""
+    reason: str
+    """`ended`, `refused`, `logged_out`, `slow` or `failed`."""
+    detail: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
 class HeldCall(Model):
     """A call on hold."""
     case: str

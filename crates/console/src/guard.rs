@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::header::{CACHE_CONTROL, HOST, ORIGIN};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, HOST, ORIGIN};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
@@ -16,7 +16,8 @@ use crate::state::App;
 /// that keep a browser from doing what this page never asks for.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
-    let is_api = request.uri().path().starts_with("/api/");
+    let path = request.uri().path();
+    let is_api = path.starts_with("/api/") || path == "/mcp";
     let method = request.method().clone();
     // The pattern of the route, not the path, which may have a secret in it.
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -57,8 +58,9 @@ fn check(hosts: &Hosts, method: &Method, uri: &Uri, headers: &HeaderMap) -> Resu
             return Err(Problem::foreign("the request was made by a page of another origin"));
         }
     }
-    // A form or a link of another page cannot set this header.
-    if !headers.contains_key("x-ringtap") {
+    // A form or a link of another page cannot set this header, nor a token.
+    let has_token = uri.path() == "/mcp" && headers.contains_key(AUTHORIZATION);
+    if !has_token && !headers.contains_key("x-ringtap") {
         return Err(Problem::foreign("the header `X-Ringtap: 1` is missing: send it with every write"));
     }
     Ok(())
@@ -105,6 +107,11 @@ mod tests {
         assert_eq!(ask(Method::POST, &own), Ok(()));
         assert_eq!(ask(Method::GET, &form), Ok(()));
         assert!(ask(Method::POST, &foreign).is_err());
+        let assistant =
+            |pairs: &[_]| check(&hosts, &Method::POST, &Uri::from_static("/mcp"), &headers(pairs)).is_ok();
+        let token = ("authorization", "Bearer rt_1");
+        assert!(assistant(&[form[0], token]) && !assistant(&form));
+        assert!(!assistant(&[form[0], token, ("origin", "https://evil.example")]));
         assert!(ask(Method::POST, &form).is_err());
         assert!(ask(Method::GET, &[("host", "evil.example")]).is_err());
     }

@@ -9,7 +9,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`Sources`], [`Daemon`] | where answers come from |
+//! | [`Sources`], [`Daemon`], [`Assistants`] | where answers come from |
 //! | `server` | sockets, TLS, connections |
 //! | [`Settings`] | where and how it is served |
 //! | `guard`, `hosts` | foreign names and pages are refused |
@@ -68,7 +68,7 @@ pub use document::openapi;
 pub use problem::Problem;
 pub use server::Security;
 pub use settings::{Link, Settings};
-pub use sources::{Daemon, OpenSpool, Refused, Sources};
+pub use sources::{AssistantAnswer, Assistants, AssistedPerson, Daemon, OpenSpool, Refused, Sources};
 
 /// Serves the console until `stop` says so, which is asked several times a second. `ready` is told the
 /// address once connections are accepted.

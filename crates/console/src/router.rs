@@ -3,15 +3,15 @@
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::from_fn_with_state;
-use axum::routing::get;
+use axum::routing::{get, post};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, audit, call, calls, deletions, export, health, kpis, listen, live, passkeys,
-    people, provider, recording, retention, session, trunks, users, why,
+    about, account, alarms, assistants, audit, call, calls, deletions, export, health, kpis, listen, live,
+    passkeys, people, provider, recording, retention, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -81,6 +81,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
 pub(crate) fn routes(app: App) -> Router {
     Router::from(api())
         .route("/openapi.json", get(about::document))
+        .route("/mcp", post(assistants::answer))
         .route("/open/{key}", get(session::open))
         .route(ringtap_oidc::CALLBACK, get(provider::callback))
         .method_not_allowed_fallback(page::wrong_method)

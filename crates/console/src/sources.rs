@@ -2,8 +2,11 @@
 //! and no daemon.
 
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use ringtap_access::Scope;
+use ringtap_anonymise::Tokens;
 use ringtap_audio::Decoders;
 use ringtap_kpi::Zone;
 use ringtap_spool::Reader as Spool;
@@ -20,6 +23,8 @@ pub struct Sources {
     pub spool_directory: Option<PathBuf>,
     /// The running daemon; `None` if there is none to be asked.
     pub daemon: Option<Arc<dyn Daemon>>,
+    /// Answers assistants; `None` if nobody does.
+    pub assistants: Option<Arc<dyn Assistants>>,
     /// Decoders of sound.
     pub decoders: Arc<dyn Decoders + Send + Sync>,
     /// How KPIs are computed, as the daemon computes them.
@@ -28,6 +33,27 @@ pub struct Sources {
     pub zone: Zone,
     /// The name of this sensor.
     pub sensor: String,
+}
+
+/// Answers AI assistants (the Model Context Protocol). Handed in by the program: this crate does not know the
+/// protocol.
+pub trait Assistants: Send + Sync {
+    /// Answers a JSON-RPC message of a person; none to a notification. When it is dropped, the work stops.
+    fn answer(&self, message: Value, person: AssistedPerson) -> AssistantAnswer;
+}
+
+/// An answer that is being made.
+pub type AssistantAnswer = Pin<Box<dyn Future<Output = Option<Value>> + Send>>;
+
+/// Whose assistant asks.
+#[derive(Clone, Debug)]
+pub struct AssistedPerson {
+    /// The calls that exist for this person.
+    pub scope: Scope,
+    /// Whether messages may be seen.
+    pub signalling: bool,
+    /// Hides numbers; `None` shows them.
+    pub tokens: Option<Tokens>,
 }
 
 /// Opens the recorded packets.

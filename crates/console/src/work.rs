@@ -17,6 +17,8 @@ pub(crate) struct Work {
     /// Searches whose answers are files: they last as long as whoever reads them, so they have places of
     /// their own.
     files: Places,
+    /// Messages of assistants, each of which may be such a search.
+    assistants: Places,
     /// Everything else: one record, one call's packets.
     others: Places,
     /// Longest time of a scan.
@@ -91,13 +93,18 @@ impl Drop for OnDrop<'_> {
 impl Work {
     /// Scans may take so long each.
     pub(crate) fn new(scan_time: Duration) -> Self {
-        let [scans, files, others] = [SCANS, FILES, OTHERS].map(Places::new);
-        Self { scans, files, others, scan_time, cancelled: AtomicU64::new(0) }
+        let [scans, files, assistants, others] = [SCANS, FILES, ASSISTANTS, OTHERS].map(Places::new);
+        Self { scans, files, assistants, others, scan_time, cancelled: AtomicU64::new(0) }
     }
 
     /// How much runs of each kind, and how much waits for its turn.
     pub(crate) fn counts(&self) -> Vec<(&'static str, usize, usize)> {
-        let kinds = [("scan", &self.scans), ("file", &self.files), ("read", &self.others)];
+        let kinds = [
+            ("scan", &self.scans),
+            ("file", &self.files),
+            ("assistant", &self.assistants),
+            ("read", &self.others),
+        ];
         let counts = |(kind, places): (_, &Places)| {
             let (running, waiting) = places.counts();
             (kind, running, waiting)
@@ -124,6 +131,11 @@ impl Work {
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
         self.run(&self.others, None, work).await
+    }
+
+    /// A place for a message of an assistant: it lasts as long as what is returned.
+    pub(crate) async fn assistant(&self) -> Result<tokio::sync::OwnedSemaphorePermit, Problem> {
+        self.assistants.place().await
     }
 
     /// A place for a search whose answer is a file: it lasts as long as what is returned.
@@ -158,6 +170,8 @@ impl Work {
 const SCANS: usize = 2;
 /// Files of whole searches at once.
 const FILES: usize = 2;
+/// Messages of assistants at once.
+const ASSISTANTS: usize = 2;
 /// Other work at once.
 const OTHERS: usize = 8;
 /// Longest time in which a request waits for its turn.

@@ -1,4 +1,5 @@
-//! The records as tools for AI assistants: Model Context Protocol over standard input and output.
+//! The records as tools for AI assistants: Model Context Protocol over standard input and output, or
+//! over the connections of another program.
 //!
 //! Not here: the command line and the reading of captures (the program hands them in as [`Sources`]), what a
 //! search means (`ringtap-search`), how numbers are hidden (`ringtap-anonymise`). Nothing is ever changed.
@@ -12,6 +13,7 @@
 //! | `records` | what is asked of them: calls, messages, figures, users |
 //! | [`MessageCollector`] | the SIP messages of a call |
 //! | `server` | the protocol: tools, resources, time limits, cancellation |
+//! | [`RemoteServer`], [`Person`] | the same without a connection: one message for a person with rights |
 //! | `tools` | the tools, a file each |
 //! | `request` | a request, and what its answer may show |
 //! | `bounds` | how large an answer may be |
@@ -22,6 +24,7 @@ mod bounds;
 mod messages;
 mod records;
 mod refusal;
+mod remote;
 mod request;
 mod resources;
 mod schema;
@@ -32,5 +35,6 @@ mod tools;
 pub use messages::MessageCollector;
 pub use records::captured::{Captured, Ceilings, ReadMessages};
 pub use records::stored::{OpenSpool, Stored};
+pub use remote::{OpenRecords, Person, RemoteServer};
 pub use server::{Settings, serve};
 pub use sources::Sources;

@@ -38,8 +38,8 @@ impl Request {
             Some(field) if self.tokens.is_some() => Err(Refusal::new(
                 format!("the search asks for `{field}`, and numbers are hidden here"),
                 "to follow somebody, give the token of an earlier answer (`~` and ten characters) as \
-                 `party`; digits, Call-IDs and free text can be searched where the person has started \
-                 `ringtap mcp --numbers`",
+                 `party`; digits, Call-IDs and free text can be searched where numbers are shown: with \
+                 the right `numbers` in the console, or by `ringtap mcp --numbers`",
             )),
             _ => Ok(expression),
         }

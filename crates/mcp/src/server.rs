@@ -45,7 +45,8 @@ pub fn serve(sources: Sources, settings: Settings, stop: impl Fn() -> bool) -> a
         Sources::Captured(captured) => Arc::new(captured),
         Sources::Stored(stored) => Arc::new(stored),
     };
-    let server = Server { records, settings, places: Arc::new(Semaphore::new(AT_ONCE)) };
+    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let server = Server { records, settings, places, is_limited: false };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .thread_name("mcp")
@@ -69,11 +70,14 @@ async fn stopped(stop: impl Fn() -> bool) {
     }
 }
 
-struct Server {
-    records: Arc<dyn Records>,
-    settings: Settings,
+/// Answers one client.
+pub(crate) struct Server {
+    pub(crate) records: Arc<dyn Records>,
+    pub(crate) settings: Settings,
     /// Requests that are answered at once; others wait.
-    places: Arc<Semaphore>,
+    pub(crate) places: Arc<Semaphore>,
+    /// Only some calls may be seen, so nothing that is counted over all.
+    pub(crate) is_limited: bool,
 }
 
 /// Stops the work of a request when nobody waits for its answer any more.
@@ -103,6 +107,12 @@ impl Server {
         tool: &'static Definition,
         given: CallToolRequestParams,
     ) -> Result<Value, Refusal> {
+        if self.is_limited && tool.counts_all {
+            return Err(Refusal::new(
+                format!("`{}` counts all calls, and whoever asks may see some only", tool.name),
+                "use `search_calls` and `problems`, which look at those calls",
+            ));
+        }
         let _place = self.places.acquire().await;
         let running = Arc::new(RunningSearch::until(Instant::now() + self.settings.longest));
         let _stop = OnDrop(Arc::clone(&running));
@@ -214,6 +224,6 @@ const ASK: Duration = Duration::from_millis(100);
 /// What an answer may take beyond its time, to be written.
 const GRACE: Duration = Duration::from_secs(2);
 /// Requests that are answered at once.
-const AT_ONCE: usize = 4;
+pub(crate) const AT_ONCE: usize = 4;
 /// Threads of the protocol: what takes time has threads of its own.
 const THREADS: usize = 1;

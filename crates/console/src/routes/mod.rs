@@ -4,6 +4,7 @@
 pub(crate) mod about;
 pub(crate) mod account;
 pub(crate) mod alarms;
+pub(crate) mod assistants;
 pub(crate) mod audit;
 pub(crate) mod call;
 pub(crate) mod calls;

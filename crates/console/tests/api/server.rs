@@ -72,6 +72,7 @@ impl Server {
             spool: None,
             spool_directory: Some(spool),
             daemon,
+            assistants: None,
             decoders: Arc::new(BuiltIn),
             kpis: Arc::new(NoRollups),
             zone: Zone::UTC,

@@ -1,6 +1,7 @@
 //! What is asked of captures and of a database alike.
 
 pub(crate) mod captured;
+pub(crate) mod scoped;
 pub(crate) mod stored;
 
 use std::ops::ControlFlow;

@@ -57,6 +57,7 @@ the record mean. If no messages are there, `reasons` says why.",
             }),
         )
     },
+    counts_all: false,
     run,
 };
 

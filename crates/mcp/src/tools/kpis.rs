@@ -52,6 +52,7 @@ without a name are the usual ones; the resource ringtap://kpis defines all of th
             }),
         )
     },
+    counts_all: true,
     run,
 };
 

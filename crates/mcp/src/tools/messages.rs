@@ -57,6 +57,7 @@ messages really came from and went to are `src` and `dst`.",
             }),
         )
     },
+    counts_all: false,
     run,
 };
 

@@ -59,6 +59,7 @@ looked at: `began:-2h`, `began:yesterday`, `trunk:carrier-a`.",
             }),
         )
     },
+    counts_all: false,
     run,
 };
 

@@ -48,6 +48,7 @@ searched. Numbers may be hidden: the same token is the same number, and can be g
             }),
         )
     },
+    counts_all: false,
     run,
 };
 

@@ -52,6 +52,7 @@ monitor's tap; `far_*` fields say what the receiver missed. The resource ringtap
             }),
         )
     },
+    counts_all: false,
     run,
 };
 

@@ -15,6 +15,8 @@ pub(crate) struct Definition {
     pub(super) description: &'static str,
     pub(super) arguments: fn() -> Value,
     pub(super) answer: fn() -> Value,
+    /// It adds up all calls, whoever may see them.
+    pub(crate) counts_all: bool,
     pub(crate) run: fn(&Request, JsonObject) -> Result<Value, Refusal>,
 }
 

@@ -50,6 +50,7 @@ shown, a number with `*`.",
             }),
         )
     },
+    counts_all: true,
     run,
 };
 

@@ -57,6 +57,7 @@ claimed that chance could have done. A finding is where to look, not yet the cau
             }),
         )
     },
+    counts_all: false,
     run,
 };
 

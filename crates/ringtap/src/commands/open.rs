@@ -249,6 +249,7 @@ fn sources(folder: &Path) -> Sources {
         spool: Some(open),
         spool_directory: Some(folder.join(SPOOL)),
         daemon: None,
+        assistants: None,
         decoders: Arc::new(Helpers),
         kpis: Arc::new(KpiRollups(settings)),
         zone: Zone::UTC,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `alarms` | alarms raised, cleared, known, silenced, and found again in the past |
 //! | `asked` | its state and the calls in progress, as it answers |
+//! | `assisted` | an assistant asks over the console |
 //! | `carried` | out of the spool, whatever carried it |
 //! | `checked` | what `run --check` prints, and how it ends |
 //! | `console` | a console of its own, and people of several roles |
@@ -31,6 +32,7 @@
 
 mod alarms;
 mod asked;
+mod assisted;
 mod carried;
 mod checked;
 mod console;

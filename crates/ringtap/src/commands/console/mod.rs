@@ -1,5 +1,6 @@
 //! `ringtap console`: the page, and who may use it.
 
+mod assistants;
 mod openapi;
 mod people;
 mod secrets;

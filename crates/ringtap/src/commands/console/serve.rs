@@ -22,6 +22,7 @@ use crate::screen::Screen;
 use crate::spool_args::SpoolArgs;
 use crate::store_args::StoreArgs;
 
+use crate::commands::console::assistants::RecordAssistants;
 use crate::commands::control::ControlArgs;
 
 /// Serve the console: a page on which calls are found, seen and heard, and its HTTP API
@@ -125,6 +126,8 @@ impl ServeArgs {
         let config = self.config.read(screen)?;
         let zone = config.as_ref().map_or(Zone::UTC, |config| config.zone.clone());
         let kpis = KpiRollups(config.unwrap_or_default().settings);
+        let longest = Duration::from_secs(self.search_time);
+        let assistants = RecordAssistants::of(&self.store, &self.spool, &kpis, longest);
         let spool: Option<OpenSpool> = if self.spool.spool.is_empty() {
             None
         } else {
@@ -147,6 +150,7 @@ impl ServeArgs {
             spool,
             spool_directory: self.spool.spool.first().cloned(),
             daemon: Some(Arc::new(ControlSocket(self.at.control.clone()))),
+            assistants: Some(Arc::new(assistants)),
             decoders: Arc::new(Helpers),
             kpis: Arc::new(kpis),
             zone,
