@@ -308,7 +308,8 @@ class Api:
     ) -> models.KpiTable:
         """KPIs by group and over time.
 
-        Each with the number of calls that it was computed of (docs/manual/kpis.md).
+        Each with the number of calls that it was computed of (docs/manual/kpis.md). Whoever may see
+        the calls of some trunks only is answered for these trunks, by trunk.
 
         * `by`: How calls are grouped; `total` unless it is given.
         * `every`: Figures over time as well, one of each for so long.
@@ -375,7 +376,8 @@ class Api:
         """How it went on each trunk.
 
         In the last day, or in the time that is given. A trunk's calls are those that came from it and
-        those that were sent to it.
+        those that were sent to it. Whoever may see the calls of some trunks only is answered for
+        these.
 
         * `from_us`: From then, in microseconds since 1970.
         * `until_us`: Until then, which is not included, in microseconds since 1970.

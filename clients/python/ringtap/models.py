@@ -442,7 +442,7 @@ class Coverage(Model):
     days_searched: int
     """Days of them that were searched, the newest first."""
     looked_at: int
-    """Records that were looked at."""
+    """Records that were looked at; for whoever may see some calls only, those of them that were found."""
     from_us: int | None = None
     """The time that was searched, as far as there are records."""
     until_us: int | None = None
@@ -796,15 +796,16 @@ class LiveCallList(Model):
     """Calls in progress."""
     calls: list[Call]
     total: int | None = None
-    """Calls in progress, also those that are not looked at."""
+    """Calls in progress, also those that are not looked at; null for whoever may see some calls only."""
     listed: int
-    """Calls that were looked at: the latest."""
+    """Calls that were looked at: the latest, as far as they may be seen."""
 
 
 @dataclass(slots=True, kw_only=True)
 class LiveState(Model):
     """The state of the daemon. Rates are those since the event before, so the first has none; where the
-    daemon does not answer, all but `now_us` is null and `lacking` says why.
+    daemon does not answer, or whoever asks may see some calls only, all but `now_us` is null and
+    `lacking` says why.
     """
     now_us: int | None = None
     since_us: int | None = None

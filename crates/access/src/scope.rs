@@ -75,6 +75,16 @@ impl Scope {
         &self.limits
     }
 
+    /// Whether trunks alone limit it, so that all calls of a trunk are in it or none by their numbers.
+    pub fn is_of_trunks(&self) -> bool {
+        self.limits.iter().all(|limit| limit.numbers.is_none())
+    }
+
+    /// Whether all calls of a trunk are in it, whatever their numbers.
+    pub fn has_trunk(&self, name: &str) -> bool {
+        self.is_of_trunks() && self.has(&[name], &[])
+    }
+
     /// Whether something with these trunks and these numbers is in it. What has no trunk is in no scope that
     /// is limited to trunks, and what has no number in none that is limited to numbers.
     pub fn has(&self, trunks: &[&str], numbers: &[&str]) -> bool {

@@ -81,7 +81,7 @@ pub(crate) struct CoverageAnswer {
     days: usize,
     /// Days of them that were searched, the newest first.
     days_searched: usize,
-    /// Records that were looked at.
+    /// Records that were looked at; for whoever may see some calls only, those of them that were found.
     looked_at: u64,
     /// The time that was searched, as far as there are records.
     from_us: Option<u64>,
@@ -104,22 +104,28 @@ impl Find<'_> {
         let days = self.reader.days()?;
         let recorded = days.first().zip(days.last()).map(|(first, last)| (first.start(), last.end()));
         let search = Search { after: self.after, limit: self.limit, ..Search::new(self.expression.clone()) };
-        let mut failed = None;
-        let searched = self.reader.each_call(&search, self.with_streams, self.stop, |call, streams| {
-            if !self.viewer.sees(&call) {
-                return ControlFlow::Continue(());
-            }
-            match each(call, streams) {
-                Ok(true) => ControlFlow::Continue(()),
-                Ok(false) => ControlFlow::Break(()),
-                Err(problem) => {
-                    failed = Some(problem);
-                    ControlFlow::Break(())
+        let (mut failed, mut seen) = (None, 0);
+        let mut searched =
+            self.reader.each_call(&search, self.with_streams, self.stop, |call, streams| {
+                if !self.viewer.sees(&call) {
+                    return ControlFlow::Continue(());
                 }
-            }
-        })?;
+                seen += 1;
+                match each(call, streams) {
+                    Ok(true) => ControlFlow::Continue(()),
+                    Ok(false) => ControlFlow::Break(()),
+                    Err(problem) => {
+                        failed = Some(problem);
+                        ControlFlow::Break(())
+                    }
+                }
+            })?;
         if let Some(problem) = failed {
             return Err(problem);
+        }
+        if self.viewer.is_limited() {
+            // How many calls of others there are is not to be seen.
+            searched.looked_at = seen;
         }
         let span = recorded.map(|(first, last)| {
             let from = searched.span.from.map_or(first, |from| from.max(first));

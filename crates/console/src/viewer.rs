@@ -7,6 +7,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::request::Parts;
 use ringtap_access::{Action, Actor, Identity, NewEntry, Refusal, Right, What};
+use ringtap_kpi::Key;
 use ringtap_model::Call;
 use ringtap_report::time;
 use serde::Serialize;
@@ -106,6 +107,18 @@ impl Viewer {
         }
     }
 
+    /// Whether only some calls may be seen.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.identity.scope.is_everything()
+    }
+
+    /// Whether a group of calls by trunk has calls of the scope alone. What had no room for a group of its
+    /// own, and calls of no known trunk, are in no limited scope.
+    pub(crate) fn sees_trunk(&self, key: &Key) -> bool {
+        let is_named = !key.name.is_empty() && *key.name != *ringtap_kpi::key::NONE;
+        !self.is_limited() || is_named && self.identity.scope.has_trunk(&key.name)
+    }
+
     /// Whether a call is in the scope.
     pub(crate) fn sees(&self, call: &Call) -> bool {
         self.identity.scope.has_call(call)
@@ -124,7 +137,8 @@ impl Viewer {
     pub(crate) async fn is_still_allowed(&self, app: &App) -> bool {
         let (app, proof) = (app.clone(), self.proof.clone());
         let now = tokio::task::spawn_blocking(move || proof.identity(&app)).await;
-        now.is_ok_and(|now| now.is_ok_and(|now| now.rights == self.identity.rights))
+        let is_same = |now: Identity| now.rights == self.identity.rights && now.scope == self.identity.scope;
+        now.is_ok_and(|now| now.is_ok_and(is_same))
     }
 
     /// The same, and with the same calls, for a thread that may wait.

@@ -70,9 +70,16 @@ export function roles(it) {
     const foreign = all.find((call) => !own.includes(call));
     await visit(page, `${it.console.base}/calls/${foreign.id}`);
     await page.getByText('There is no record of this call').waitFor();
-    for (const path of ['/quality', '/alarms', '/trunks', '/users', '/retention']) {
+    for (const path of ['/quality?by=codec', '/alarms', '/users', '/retention']) {
       await visit(page, it.console.base + path);
       await page.getByText('counted over all calls').first().waitFor();
+    }
+    // The figures of its own trunk are of its own calls.
+    for (const path of ['/trunks', '/quality']) {
+      await visit(page, it.console.base + path);
+      const main = page.getByRole('main');
+      await main.getByText('carrier-a').first().waitFor();
+      assert.equal(await main.getByText('carrier-b').count(), 0, path);
     }
     await visit(page, it.console.base);
     assert.deepEqual(await faults(page), []);

@@ -122,7 +122,8 @@ struct KpiPoint {
 
 /// KPIs by group and over time
 ///
-/// Each with the number of calls that it was computed of (docs/manual/kpis.md).
+/// Each with the number of calls that it was computed of (docs/manual/kpis.md). Whoever may see the calls of
+/// some trunks only is answered for these trunks, by trunk.
 #[utoipa::path(
     get, path = "/kpis", operation_id = "list_kpis", tag = "figures", params(Wanted),
     responses((status = 200, description = "KPIs.", body = KpiTable), Busy)
@@ -133,7 +134,10 @@ pub(crate) async fn show(
     Query(wanted): Query<Wanted>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
-    viewer.need_everything("KPIs")?;
+    let is_by_trunk = matches!(wanted.by, Some(GroupBy::Trunk | GroupBy::TrunkIn | GroupBy::TrunkOut));
+    if !is_by_trunk || !viewer.identity.scope.is_of_trunks() {
+        viewer.need_everything("KPIs other than by trunk")?;
+    }
     let dimensions = dimensions(wanted.by);
     let per = wanted.every.map(|every| match every {
         Every::Minute => Per::Minute,
@@ -149,7 +153,8 @@ pub(crate) async fn show(
             let mut groups: Vec<KpiGroup> = Vec::new();
             let mut places: BTreeMap<Key, usize> = BTreeMap::new();
             let whole = table(&reading, span, Table::new(dimensions.clone(), None, false))?;
-            for row in whole.rows().into_iter().take(MOST_GROUPS) {
+            let seen = whole.rows().into_iter().filter(|row| !is_by_trunk || viewer.sees_trunk(&row.key));
+            for row in seen.take(MOST_GROUPS) {
                 places.insert(row.key.clone(), groups.len());
                 groups.push(group(&row, &figures));
             }

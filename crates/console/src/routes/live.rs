@@ -25,7 +25,7 @@ use crate::state::App;
 use crate::viewer::Viewer;
 
 /// The state of the daemon. Rates are those since the event before, so the first has none; where the daemon
-/// does not answer, all but `now_us` is null and `lacking` says why.
+/// does not answer, or whoever asks may see some calls only, all but `now_us` is null and `lacking` says why.
 #[derive(Default, Serialize, ToSchema)]
 struct LiveState {
     now_us: Option<u64>,
@@ -95,7 +95,10 @@ pub(crate) async fn events(
         if !viewer.is_still_allowed(&app).await {
             return None;
         }
-        let status = app.live_status().await;
+        let status = match viewer.is_limited() {
+            true => Err(LIMITED.to_owned()),
+            false => app.live_status().await,
+        };
         let now = now(&status, before.as_ref());
         let event = Event::default().event("now").data(serde_json::to_string(&now).unwrap_or_default());
         let before = status.as_ref().ok().map(|status| (**status).clone());
@@ -216,9 +219,9 @@ pub(crate) struct LiveSearch {
 struct LiveCallList {
     #[schema(value_type = Vec<CallRecord>)]
     calls: Vec<Call>,
-    /// Calls in progress, also those that are not looked at.
+    /// Calls in progress, also those that are not looked at; null for whoever may see some calls only.
     total: Option<u64>,
-    /// Calls that were looked at: the latest.
+    /// Calls that were looked at: the latest, as far as they may be seen.
     listed: usize,
 }
 
@@ -240,13 +243,14 @@ pub(crate) async fn calls(
         app.note(&viewer, Action::Search, What::from("calls in progress: ").number(&*wanted.q)).await?;
     }
     let list = app.ask(|daemon| daemon.calls(MOST)).await?;
-    let total = list["total"].as_u64();
-    let listed = listed(&list)?;
+    let total = list["total"].as_u64().filter(|_| !viewer.is_limited());
+    let mut listed = listed(&list)?;
+    listed.retain(|(call, _)| viewer.sees(call));
     let count = listed.len();
     let limit = wanted.limit.map_or(100, Bounded::get);
     let calls: Vec<Call> = listed
         .into_iter()
-        .filter(|(call, streams)| viewer.sees(call) && search.matches(call, streams))
+        .filter(|(call, streams)| search.matches(call, streams))
         .map(|(call, _)| call)
         .take(limit)
         .collect();
@@ -260,6 +264,9 @@ pub(super) fn listed(list: &Value) -> Result<Vec<(Call, Vec<Stream>)>, Problem> 
         .map_err(|_| Problem::unavailable("the daemon is of another version: its calls cannot be read"))
 }
 
+/// Why somebody sees no state: it would tell how many calls others make.
+const LIMITED: &str = "the state of the daemon is counted over all calls, and you may see those of \
+                       some trunks or numbers only";
 const EVERY: Duration = Duration::from_secs(1);
 const NO_DAEMON: &str = "no running ringtap is known to this console: start `ringtap run`, and name its \
                          control socket with `--control`";

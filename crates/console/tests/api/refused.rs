@@ -1,6 +1,6 @@
 //! What is refused, to whom.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{Client, escaped};
 use crate::server::{CALLS, LINK, PASSWORD, Server};
@@ -102,11 +102,61 @@ fn another_tenants_calls_are_not_there_by_search_by_count_nor_by_id() {
     assert_eq!(ten.get(&format!("/api/v1/calls/{other}")).status, 404);
     assert_eq!(ten.get(&format!("/api/v1/calls/{other}/ladder")).status, 404);
     // What is counted over all calls would tell of the others'.
-    for path in ["/api/v1/kpis", "/api/v1/users", "/api/v1/alarms"] {
+    for path in ["/api/v1/kpis", "/api/v1/kpis?by=codec", "/api/v1/users", "/api/v1/alarms"] {
         assert_eq!(ten.get(path).status, 403, "{path}");
     }
-    let live = ten.json("/api/v1/live/calls");
-    assert_eq!(live["calls"], json!([]), "the daemon's calls are of another trunk");
+}
+
+#[test]
+fn another_tenants_calls_are_in_no_count_and_in_no_event() {
+    let server = Server::start();
+    let (ana, ten) = (server.login("ana"), server.login("ten"));
+    let looked_at =
+        |client: &Client| client.json("/api/v1/calls?limit=1000")["coverage"]["looked_at"].clone();
+    assert_eq!((looked_at(&ana), looked_at(&ten)), (json!(CALLS), json!(CALLS / 2)));
+    let found = ten.json("/api/v1/calls?limit=1000&q=trunk:carrier-b");
+    assert_eq!(found["coverage"]["looked_at"], 0);
+    assert_eq!(found["coverage"], ten.json("/api/v1/calls?limit=1000&q=trunk:carrier-x")["coverage"]);
+    let under_way = |client: &Client| {
+        let list = client.json("/api/v1/live/calls");
+        (list["calls"].as_array().unwrap().len(), list["total"].clone(), list["listed"].clone())
+    };
+    assert_eq!(under_way(&ana), (3, json!(3), json!(3)));
+    assert_eq!(under_way(&ten), (0, Value::Null, json!(0)), "the daemon's calls are of another trunk");
+    let event = ten.first_event("/api/v1/live");
+    assert!(event["lacking"].as_str().unwrap().contains("some trunks"), "{event}");
+    for (name, value) in event.as_object().unwrap() {
+        assert!(value.is_null() || ["now_us", "lacking"].contains(&&**name), "{name}: {value}");
+    }
+}
+
+#[test]
+fn a_tenant_has_the_figures_of_its_trunks_and_of_no_others() {
+    let server = Server::start();
+    let (ana, ten, nat) = (server.login("ana"), server.login("ten"), server.login("nat"));
+    let trunks = |client: &Client| -> Vec<(String, u64)> {
+        let list = client.json("/api/v1/trunks?from_us=0");
+        let of =
+            |trunk: &Value| (trunk["name"].as_str().unwrap().into(), trunk["attempts"].as_u64().unwrap());
+        list["trunks"].as_array().unwrap().iter().map(of).collect()
+    };
+    let half = CALLS as u64 / 2;
+    assert!(trunks(&ana).contains(&("carrier-b".to_owned(), half)), "{:?}", trunks(&ana));
+    assert_eq!(trunks(&ten), [("carrier-a".to_owned(), half)]);
+    for by in ["trunk", "trunk_out", "trunk_in"] {
+        let path = format!("/api/v1/kpis?by={by}&every=hour&from_us=0");
+        let all = ana.json(&path);
+        let own = ten.json(&path);
+        let is_own = |group: &&Value| group["name"] == "carrier-a";
+        let expected: Vec<&Value> = all["groups"].as_array().unwrap().iter().filter(is_own).collect();
+        assert_eq!(own["groups"].as_array().unwrap().iter().collect::<Vec<_>>(), expected, "{by}");
+        assert_eq!(expected.len(), usize::from(by != "trunk_in"), "{by}");
+    }
+    // Of a trunk whose calls may be seen in part, the figures of the trunk would tell of the others.
+    for path in ["/api/v1/trunks", "/api/v1/kpis?by=trunk"] {
+        assert_eq!(nat.get(path).status, 403, "{path}");
+    }
+    assert_eq!(ten.get("/api/v1/kpis").status, 403);
 }
 
 #[test]

@@ -12,9 +12,9 @@ use anyhow::bail;
 use ringtap_access::{AuditLog, AuditQuery, NewPerson, PasswordCost, People, Role, Scope};
 use ringtap_audio::BuiltIn;
 use ringtap_console::{Daemon, Link, Refused, Security, Settings, Sources, serve};
-use ringtap_kpi::Zone;
-use ringtap_model::{Call, CallState, Id, Nanos, Stream};
-use ringtap_store::{FoldMinute, ImportWriter, MakeRollup};
+use ringtap_kpi::{Fold, Settings as KpiSettings, Zone};
+use ringtap_model::{Call, CallState, Id, Nanos, Registration, Stream};
+use ringtap_store::{FoldMinute, FoldedMinute, ImportWriter, MakeRollup};
 use ringtap_testing::samples;
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ impl Server {
             daemon,
             assistants: None,
             decoders: Arc::new(BuiltIn),
-            kpis: Arc::new(NoRollups),
+            kpis: Arc::new(Rollups),
             zone: Zone::UTC,
             sensor: "sensor-1".into(),
         };
@@ -179,6 +179,7 @@ fn add_people(dir: &Path) {
     let password = PasswordCost { memory: 64, passes: 1, ..PasswordCost::default() };
     let people = People::open(dir, ringtap_access::Settings { password, ..Default::default() }).unwrap();
     let tenant = Scope::parse(&["carrier-a".to_owned()], &[]).unwrap();
+    let narrow = Scope::parse(&["carrier-a".to_owned()], &["44207946013*".to_owned()]).unwrap();
     for (name, role, scope) in [
         ("root", Role::Administrator, Scope::everything()),
         ("ana", Role::Engineer, Scope::everything()),
@@ -187,6 +188,7 @@ fn add_people(dir: &Path) {
         ("aud", Role::Auditor, Scope::everything()),
         ("ed", Role::Engineer, Scope::everything()),
         ("ten", Role::Engineer, tenant),
+        ("nat", Role::Engineer, narrow),
     ] {
         let new = NewPerson { name, role, scope, password: PASSWORD, must_change: false };
         people.add(&new, samples::START).unwrap();
@@ -261,15 +263,35 @@ impl Daemon for Answering {
     }
 }
 
-/// No KPIs: they have tests of their own.
-struct NoRollups;
+/// KPIs as they are without a configuration.
+struct Rollups;
 
-impl MakeRollup for NoRollups {
+struct Minute {
+    fold: Fold,
+    begin: Nanos,
+}
+
+impl MakeRollup for Rollups {
     fn settings(&self) -> u64 {
-        0
+        KpiSettings::default().fingerprint()
     }
 
-    fn begin(&self, _: Nanos, _: &[Vec<u8>]) -> Box<dyn FoldMinute + '_> {
-        unreachable!("nobody asks for KPIs here")
+    fn begin(&self, begin: Nanos, _: &[Vec<u8>]) -> Box<dyn FoldMinute + '_> {
+        Box::new(Minute { fold: Fold::new(KpiSettings::default()), begin })
+    }
+}
+
+impl FoldMinute for Minute {
+    fn call(&mut self, call: &Call, streams: &[Stream]) {
+        self.fold.call(call, streams);
+    }
+
+    fn registration(&mut self, registration: &Registration) {
+        self.fold.registration(registration);
+    }
+
+    fn finish(self: Box<Self>) -> FoldedMinute {
+        let rollup = self.fold.finish().remove(&self.begin).unwrap_or_default();
+        FoldedMinute { pairs: Vec::new(), rollup: rollup.to_bytes() }
     }
 }
