@@ -184,7 +184,10 @@ pub(crate) fn advance(ring: &mut Ring, headers: Headers, packets: u32) {
 /// A configuration with room for these calls and a few more.
 pub(crate) fn config(load: &Load) -> Config {
     let calls = load.calls as usize + load.calls as usize / 16 + 16;
-    Config { max_calls: calls, max_streams: 2 * calls, measure_sound: load.sound, ..Config::default() }
+    let usual = Config::default();
+    // None may be evicted for its memory: of that they take half at most.
+    let memory = usual.memory.max(calls << 14);
+    Config { max_calls: calls, max_streams: 2 * calls, measure_sound: load.sound, memory, ..usual }
 }
 
 /// Every call from its INVITE to its ACK, with the first packet of both its streams.
