@@ -14,10 +14,11 @@ MOTO := $(TARGET)/moto
 SCHEMATHESIS := $(TARGET)/schemathesis
 PYTHON_CLIENT := $(TARGET)/python-client
 DUCKDB := $(TARGET)/duckdb
+PLATFORM := $(abspath $(TARGET)/platform)
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: platform-up platform-down platform-check platform-lint packages-platform help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -39,6 +40,7 @@ help:
 	@echo "make deny    licences, sources and advisories of the dependencies, against deny.toml"
 	@echo "make sbom    a bill of materials in CycloneDX: $(SBOM)"
 	@echo "make torture hostile traffic of thirteen kinds against the daemon, with 1,000 calls beside it; ten minutes. TORTURE='--kinds invite'"
+	@echo "make platform-up    a highly available telephone platform in network namespaces (platform/README.md); platform-check, platform-down"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
 
@@ -104,7 +106,7 @@ api-test: packages-test
 	RINGTAP_API_SECONDS=$(or $(SECONDS),600) RINGTAP_API_REPORT=$(abspath $(TARGET)/api) $(CARGO) test --locked -p ringtap --test api -- --include-ignored --nocapture
 
 # By the profile of the tests, so that C libraries are compiled once.
-lint: packages-build
+lint: packages-build platform-lint
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --profile test --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --profile test -p ringtap-bucket -p ringtap-notify -p ringtap-oidc -p ringtap-daemon --no-default-features --all-targets --locked -- -D warnings
@@ -153,6 +155,21 @@ sbom: packages-test
 # Needs root: it makes network namespaces of its own, and removes them.
 torture: packages-test release
 	$(SUDO) python3 bench/torture.py --ringtap $(RINGTAP) $(TORTURE)
+
+# The platform needs root: it makes network namespaces and boots Debian roots in them, below $(PLATFORM), and removes all but the
+# bare roots again.
+platform-up: packages-platform
+	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) up
+
+platform-down:
+	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) down
+
+platform-check: packages-platform
+	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) check
+
+# Without Ansible, only what needs none is read.
+platform-lint:
+	@python3 platform/lint.py
 
 # A C compiler builds SQLite and zstd, which are compiled in.
 packages-build:
@@ -208,6 +225,14 @@ $(DUCKDB)/requirements.txt: bench/requirements.txt
 	@python3 -m venv $(DUCKDB)
 	@$(DUCKDB)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	@cp $< $@
+
+# Tools alone: what runs in the nodes is installed in their roots.
+packages-platform:
+	@missing=""; \
+	for program in ansible-playbook:ansible-core debootstrap:debootstrap ip:iproute2 nsenter:util-linux openssl:openssl; do \
+		PATH=$$PATH:/usr/sbin command -v $${program%%:*} >/dev/null || missing="$$missing $${program##*:}"; done; \
+	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
+	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 
 packages-deb: packages-build
 	@missing=""; \
