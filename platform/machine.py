@@ -94,7 +94,7 @@ def up(folder, options):
         if not options.keep:
             down(folder)
         raise
-    print("platform: up. `make platform-check` asks whether it is well, `make platform-down` removes it")
+    print("platform: up. `make platform-test` tries it, `make platform-down` removes it")
 
 
 def down(folder):

@@ -1,0 +1,133 @@
+"""Telephones for the tests: SIPp processes in the namespace of telephones, calling with sound, and a probe that asks SIP OPTIONS."""
+
+import csv
+import hashlib
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "here"))
+
+import nodes  # noqa: E402
+from capture import VIRTUAL  # noqa: E402
+
+INSIDE = ["ip", "netns", "exec", nodes.PREFIX + nodes.PHONES]
+# Extensions of the PBXs: echo at once, and echo after ringing for 10 s.
+ECHO, RINGS = "600", "601"
+USERS = range(1001, 1101)
+
+
+def password(folder, user):
+    """As the roles derive it from the generated one."""
+    generated = (folder / "secrets/subscribers").read_text().strip()
+    return hashlib.sha256(f"{generated}{user}".encode()).hexdigest()[:24]
+
+
+class Calls:
+    """SIPp with `count` calls of `seconds` each, `rate` of them begun a second; all from one process."""
+
+    def __init__(self, folder, where, count, rate, seconds, service=ECHO, port=5060, media=20000, users=USERS):
+        self.where = Path(where)
+        self.where.mkdir(parents=True, exist_ok=True)
+        self.count = count
+        # A tone that is not silence in A-law, 20 s of it.
+        (self.where / "sound.alaw").write_bytes(bytes((0x55 ^ (index % 40)) for index in range(160000)))
+        lines = [f"{user};[authentication username={user} password={password(folder, user)}];{round(seconds)}" for user in users]
+        (self.where / "users.csv").write_text("SEQUENTIAL\n" + "\n".join(lines) + "\n")
+        # It ends by itself: SIPp by -timeout, and by the kernel if SIPp does not.
+        limit = int(seconds + count / rate + 90)
+        command = [*INSIDE, "timeout", str(limit + 10), "sipp", "-sf", HERE / "call.xml", "-inf", "users.csv", "-s", service,
+                   "-i", nodes.address(nodes.PHONES), "-p", port, "-mi", nodes.address(nodes.PHONES), "-mp", media,
+                   "-m", count, "-l", count, "-r", rate, "-timeout", limit, "-nostdin",
+                   "-trace_stat", "-stf", "statistics.csv", "-fd", "1", "-trace_err", "-error_file", "errors.log",
+                   f"{VIRTUAL}:5060"]
+        self.output = open(self.where / "sipp.log", "w")
+        self.process = subprocess.Popen(list(map(str, command)), cwd=self.where, stdin=subprocess.DEVNULL, stdout=self.output,
+                                        stderr=self.output)
+
+    def statistics(self):
+        """The last line of SIPp's statistics, by column."""
+        try:
+            rows = list(csv.DictReader(open(self.where / "statistics.csv"), delimiter=";"))
+        except OSError:
+            return {}
+        return rows[-1] if rows else {}
+
+    def figure(self, name):
+        return int(self.statistics().get(name) or 0)
+
+    def wait(self):
+        """Waits until all calls have ended; returns how many succeeded and failed."""
+        self.process.wait()
+        self.output.close()
+        return self.figure("SuccessfulCall(C)"), self.figure("FailedCall(C)")
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait()
+        self.output.close()
+
+
+class Probe:
+    """Asks the virtual address by OPTIONS, 50 times a second, from its own namespace; keeps the times of answers."""
+
+    def __init__(self, where):
+        self.answers = Path(where) / "options.txt"
+        command = [*INSIDE, sys.executable, __file__, self.answers]
+        self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL)
+
+    def times(self):
+        try:
+            return [float(line) for line in self.answers.read_text().split("\n")[:-1]]
+        except OSError:
+            return []
+
+    def last(self):
+        times = self.times()
+        return times[-1] if times else 0.0
+
+    def outage(self, since):
+        """Seconds of the longest time without an answer that ended after `since`."""
+        times = self.times()
+        return max((b - a for a, b in zip(times, times[1:]) if b > since), default=None)
+
+    def stop(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+def probe(path):
+    """What the probe's process does: requests leave each 20 ms whether or not there are answers."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.bind((nodes.address(nodes.PHONES), 6060))
+    host, port = sock.getsockname()
+
+    def ask():
+        number = 0
+        while True:
+            number += 1
+            message = (f"OPTIONS sip:{VIRTUAL} SIP/2.0\r\nVia: SIP/2.0/UDP {host}:{port};rport;branch=z9hG4bKp{number}\r\n"
+                       f"From: <sip:probe@{host}>;tag=p\r\nTo: <sip:{VIRTUAL}>\r\nCall-ID: probe{number}\r\nCSeq: 1 OPTIONS\r\n"
+                       "Max-Forwards: 5\r\nContent-Length: 0\r\n\r\n")
+            try:
+                sock.sendto(message.encode(), (VIRTUAL, 5060))
+            except OSError:
+                pass
+            time.sleep(0.02)
+    threading.Thread(target=ask, daemon=True).start()
+    with open(path, "w", buffering=1) as out:
+        while True:
+            try:
+                if sock.recv(4096).startswith(b"SIP/2.0 200"):
+                    out.write(f"{time.time():.3f}\n")
+            except OSError:
+                pass
+
+
+if __name__ == "__main__":
+    probe(sys.argv[1])
