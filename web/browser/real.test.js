@@ -13,6 +13,7 @@ import { pictures } from './real/pictures.js';
 import { retention } from './real/retention.js';
 import { roles } from './real/roles.js';
 import { search } from './real/search.js';
+import { sensors } from './real/sensors.js';
 import { states } from './real/states.js';
 import { wire } from './real/wire.js';
 
@@ -35,5 +36,5 @@ describe('the page on a real console', { skip, timeout: 7_200_000, concurrency: 
     await it.console?.stop();
   });
 
-  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, people, wire, captures, looks, pictures]) part(it);
+  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, sensors, people, wire, captures, looks, pictures]) part(it);
 });

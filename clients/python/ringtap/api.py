@@ -364,6 +364,14 @@ class Api:
         """
         return self._transport.json(models.RuleList, "GET", "/api/v1/rules")
 
+    def list_sensors(self) -> models.SensorList:
+        """The sensors, and how they are.
+
+        Counts are since the start of the daemon. Rates and processor time are those of about 10 s, or
+        of the time since somebody asked before, 2 minutes at most: the first answer has none.
+        """
+        return self._transport.json(models.SensorList, "GET", "/api/v1/sensors")
+
     def list_sessions(self) -> models.OwnSessions:
         """One's own sessions."""
         return self._transport.json(models.OwnSessions, "GET", "/api/v1/account/sessions")

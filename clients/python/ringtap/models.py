@@ -1369,6 +1369,62 @@ class SearchValue(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Sensor(Model):
+    """A machine that captures, and its daemon."""
+    name: str
+    """Of the machine."""
+    answers: bool
+    """Whether its daemon answers now."""
+    seen_us: int | None = None
+    """When it answered last, since this console was started."""
+    faults: list[SensorFault]
+    """What is wrong with it, and what to do; empty where all is well."""
+    state: LiveState
+    """What it says of itself; where it does not answer, what it said last is not repeated, and `lacking`
+    says why.
+    """
+    disks: list[SensorDisk]
+    """The file systems that it writes to."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SensorDisk(Model):
+    """A file system."""
+    name: str
+    """What is on it: `records` or `spool`."""
+    total_bytes: int
+    free_bytes: int
+
+
+@dataclass(slots=True, kw_only=True)
+class SensorFault(Model):
+    """Something that is wrong with a sensor at this moment."""
+    code: str
+    """`silent`: the daemon does not answer. `version`: it is not of the version of this console.
+    `clock`: its clock has stepped. `lost`: packets were lost in the time that rates are of. `worker`:
+    a worker has ended, or does not report. `records`: the database cannot be written. `spool`:
+    nothing is recorded. `bucket`: the bucket of older segments does not answer. `disk`: a file system
+    is full.
+    """
+    subject: str | None = None
+    """Of what: the place where packets were lost, the interface of a worker, a disk, a version."""
+    count: int | None = None
+    """How much: packets that were lost, seconds by which the clock has stepped."""
+    detail: str
+    """In words."""
+    remedy: str
+    """What to do."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SensorList(Model):
+    """Sensors."""
+    now_us: int
+    sensors: list[Sensor]
+    """The daemons that this console reads: one at present."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Session(Model):
     """Who is logged in."""
     user: str

@@ -18,6 +18,7 @@
 //! | `checks` | whether the console can answer |
 //! | `meter` | requests and how long they took, as metrics |
 //! | `validity` | until when a certificate is valid |
+//! | `recent` | what the daemon said in the last minutes |
 //! | `views` | what the audit log knows of already |
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |
@@ -45,6 +46,7 @@ mod order;
 mod own_site;
 mod page;
 mod problem;
+mod recent;
 mod request;
 mod router;
 mod routes;

@@ -11,7 +11,7 @@ use crate::guard::guard;
 use crate::page;
 use crate::routes::{
     about, account, alarms, assistants, audit, call, calls, deletions, export, health, kpis, listen, live,
-    passkeys, people, provider, recording, retention, session, trunks, users, why,
+    passkeys, people, provider, recording, retention, sensors, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -47,6 +47,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(deletions::list))
         .routes(routes!(live::events))
         .routes(routes!(live::calls))
+        .routes(routes!(sensors::list))
         .routes(routes!(kpis::show))
         .routes(routes!(users::list))
         .routes(routes!(users::show))

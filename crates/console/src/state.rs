@@ -18,6 +18,7 @@ use crate::live_calls::LiveCalls;
 use crate::mask;
 use crate::meter::Meter;
 use crate::problem::Problem;
+use crate::recent::Recent;
 use crate::server::Security;
 use crate::settings::{Link, Settings};
 use crate::sound_cache::SoundCache;
@@ -50,6 +51,8 @@ pub(crate) struct Shared {
     pub(crate) views: Views,
     /// The daemon's state, and when it was asked.
     pub(crate) status: tokio::sync::Mutex<Option<(Instant, DaemonState)>>,
+    /// What it said in the last minutes.
+    pub(crate) recent: tokio::sync::Mutex<Recent>,
     /// Whether everything was right, and when that was looked at.
     pub(crate) health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     /// What was asked so far.
@@ -96,6 +99,7 @@ impl App {
             document: compact(document)?,
             views: Views::default(),
             status: tokio::sync::Mutex::default(),
+            recent: tokio::sync::Mutex::default(),
             health: tokio::sync::Mutex::default(),
             meter: Arc::default(),
             certificate_ends,

@@ -20,6 +20,7 @@ export async function pagesOf(console) {
     page('users', '/users', 'Users'),
     page('user', `/users/${encodeURIComponent(user.aor)}`, null),
     page('retention', '/retention', 'Retention'),
+    page('sensors', '/sensors', 'Sensors'),
     page('audit', '/audit', 'Audit', 'audit'),
     page('admin', '/admin', 'Admin', 'administer'),
     page('admin-about', '/admin?tab=about', 'Admin'),

@@ -27,7 +27,7 @@ use crate::viewer::Viewer;
 /// The state of the daemon. Rates are those since the event before, so the first has none; where the daemon
 /// does not answer, or whoever asks may see some calls only, all but `now_us` is null and `lacking` says why.
 #[derive(Default, Serialize, ToSchema)]
-struct LiveState {
+pub(super) struct LiveState {
     now_us: Option<u64>,
     /// When it was started.
     since_us: Option<u64>,
@@ -108,7 +108,7 @@ pub(crate) async fn events(
 }
 
 /// The state for people, with rates since the one before.
-fn now(status: &Result<Arc<Value>, String>, before: Option<&Value>) -> LiveState {
+pub(super) fn now(status: &Result<Arc<Value>, String>, before: Option<&Value>) -> LiveState {
     let status = match status {
         Ok(status) => status,
         Err(why) => {
@@ -175,6 +175,9 @@ impl App {
             Ok(Err(error)) => Err(format!("{error:#}")),
             Err(_) => Err("the daemon could not be asked".to_owned()),
         };
+        if let Ok(status) = &status {
+            self.recent.lock().await.add(status, time::now().micros());
+        }
         *latest = Some((std::time::Instant::now(), status.clone()));
         status
     }

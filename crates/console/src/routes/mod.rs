@@ -24,6 +24,8 @@ pub(crate) mod people;
 pub(crate) mod provider;
 pub(crate) mod recording;
 pub(crate) mod retention;
+mod sensor_faults;
+pub(crate) mod sensors;
 pub(crate) mod session;
 pub(crate) mod trunks;
 pub(crate) mod users;

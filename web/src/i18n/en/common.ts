@@ -10,6 +10,7 @@ export const common = {
   'page.trunk': 'Trunk',
   'page.alarms': 'Alarms',
   'page.retention': 'Retention',
+  'page.sensors': 'Sensors',
   'page.audit': 'Audit',
   'page.admin': 'Admin',
   'page.account': 'Account',

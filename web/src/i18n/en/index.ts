@@ -10,9 +10,10 @@ import { now } from './now';
 import { problems } from './problems';
 import { quality } from './quality';
 import { retention } from './retention';
+import { sensors } from './sensors';
 import { trunks } from './trunks';
 import { users } from './users';
 
 export const en = {
-  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...retention, ...audit, ...admin, ...account,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...retention, ...sensors, ...audit, ...admin, ...account,
 };

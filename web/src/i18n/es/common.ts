@@ -10,6 +10,7 @@ export const common = {
   'page.trunk': 'Troncal',
   'page.alarms': 'Alarmas',
   'page.retention': 'Conservación',
+  'page.sensors': 'Sensores',
   'page.audit': 'Auditoría',
   'page.admin': 'Administración',
   'page.account': 'Cuenta',
