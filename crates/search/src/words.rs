@@ -205,10 +205,8 @@ fn timed(span: &TimeSpan, context: &Context) -> String {
         context.zone.to_datetime(instant)
     };
     let today = civil(context.now).date();
-    let moment = |time: DateTime| match time.date() == today {
-        true => clock(time.time()),
-        false => format!("{} {}", time.date(), clock(time.time())),
-    };
+    let dated = |time: DateTime| format!("{} {}", time.date(), clock(time.time()));
+    let moment = |time: DateTime| if time.date() == today { clock(time.time()) } else { dated(time) };
     let is_midnight = |time: DateTime| time.time() == Time::midnight();
     match (span.from.map(civil), span.to.map(civil)) {
         (Some(from), Some(to))
@@ -222,7 +220,8 @@ fn timed(span: &TimeSpan, context: &Context) -> String {
         (Some(from), Some(to)) if from.date() == to.date() => {
             format!("from {} to {}", moment(from), clock(to.time()))
         }
-        (Some(from), Some(to)) => format!("from {} to {}", moment(from), moment(to)),
+        // Of two days, today's too has its date: `from 2026-11-20 15:00 to 15:00` reads as one day.
+        (Some(from), Some(to)) => format!("from {} to {}", dated(from), dated(to)),
         (Some(from), None) => format!("since {}", moment(from)),
         (None, Some(to)) => format!("before {}", moment(to)),
         (None, None) => "at any time".to_owned(),

@@ -65,6 +65,11 @@ fn fields_are_understood_and_read_back() {
             "began:2026-11-20T15:00:00Z..2026-11-20T16:00:00Z",
             "calls begun from 2026-11-20 15:00 to 16:00",
         ),
+        (
+            "began:-24h",
+            "began:2026-11-20T16:00:00Z..2026-11-21T16:00:00Z",
+            "calls begun from 2026-11-20 16:00 to 2026-11-21 16:00",
+        ),
         ("ended > -10m", "ended:2026-11-21T15:50:00.000001Z..", "calls ended since 15:50:00.000001"),
         (
             "pdd>3s dur:1m..5m",
