@@ -102,7 +102,8 @@ impl People {
         })
     }
 
-    /// Gives a person another password, and ends all sessions of it.
+    /// Gives a person another password, ends all its sessions and removes its passkeys: the account may have
+    /// been in the hands of somebody else, who would log in by one of those.
     ///
     /// # Errors
     ///
@@ -112,6 +113,7 @@ impl People {
         let hash = self.hasher.hash(password)?;
         self.change_person(name, |transaction, name| {
             transaction.execute("DELETE FROM sessions WHERE person = ?1", [name])?;
+            transaction.execute("DELETE FROM passkeys WHERE person = ?1", [name])?;
             Ok(transaction.execute(
                 "UPDATE people SET password = ?2, must_change = ?3 WHERE name = ?1",
                 params![name, hash, must_change],

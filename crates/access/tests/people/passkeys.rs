@@ -8,7 +8,7 @@ use ringtap_access::{Action, Error, LoggedIn, NewPasskey, Passkey, PasskeyAttemp
 use ringtap_model::Nanos;
 use sha2::{Digest, Sha256};
 
-use crate::{Console, ELSEWHERE, HOME, NOW, address, console, seconds};
+use crate::{Console, ELSEWHERE, HOME, NOW, PASSWORD, address, attempt, console, seconds};
 
 const SITE: &str = "tap.example.org";
 const ORIGIN: &str = "https://tap.example.org:8443";
@@ -376,4 +376,20 @@ fn passkeys_of_one_person_are_limited_and_removed_by_their_owner_alone() {
     assert_eq!(console.people.remove_passkeys("ANA").unwrap(), 16);
     assert_eq!(console.people.passkeys("root").unwrap(), [of_root]);
     assert!(matches!(console.people.remove_passkeys("nobody"), Err(Error::Nobody { .. })));
+}
+
+#[test]
+fn a_password_that_an_administrator_sets_removes_the_passkeys() {
+    let console = console();
+    let mut intruder = Authenticator::new(b"whoever had the account");
+    console.add_passkey(&mut intruder, "ana").unwrap();
+    let of_root = console.add_passkey(&mut Authenticator::new(b"root's"), "root").unwrap();
+    console.people.set_password("ANA", "another horse, another battery", true).unwrap();
+    assert_eq!(console.people.passkeys("ana").unwrap(), []);
+    let answer = intruder.log_in(&console.challenge(NOW));
+    assert!(matches!(console.answered(&answer, NOW), Err(Refusal::Passkey)));
+    // Who changes the own password keeps them.
+    let own = attempt("root", PASSWORD, HOME);
+    console.people.change_password(&own, "another horse, another staple", &console.log, NOW).unwrap();
+    assert_eq!(console.people.passkeys("root").unwrap(), [of_root]);
 }

@@ -85,7 +85,8 @@ enum PeopleAction {
         #[arg(value_name = "NAME")]
         name: String,
     },
-    /// Give somebody another password, which has to be changed at the next login; all sessions end
+    /// Give somebody another password, which has to be changed at the next login; all sessions end, and
+    /// passkeys are removed
     Password {
         /// Name
         #[arg(value_name = "NAME")]
@@ -236,7 +237,9 @@ fn set_password(
     let what = What::from(format!("another password for {name}"));
     console.change(what, |people| people.set_password(&name, &chosen.text, true))?;
     chosen.show(&name, screen)?;
-    screen.remark(format!("{name} has another password, and all sessions of {name} have ended"));
+    screen.remark(format!(
+        "{name} has another password; all sessions of {name} have ended, passkeys are removed"
+    ));
     Ok(())
 }
 
