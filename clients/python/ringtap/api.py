@@ -109,6 +109,16 @@ class Api:
         """
         self._transport.done("PATCH", "/api/v1/calls/{id}/recording", segments={"id": id}, body=body)
 
+    def change_search(self, number: int, body: models.SearchChange) -> models.SavedSearch:
+        """Renames, shares or replaces one of one's own searches."""
+        return self._transport.json(
+            models.SavedSearch,
+            "PATCH",
+            "/api/v1/searches/{number}",
+            segments={"number": number},
+            body=body,
+        )
+
     def confirm_totp(self, body: models.TotpCode) -> models.RecoveryCodes:
         """Sets the authenticator app up.
 
@@ -364,6 +374,15 @@ class Api:
         """
         return self._transport.json(models.RuleList, "GET", "/api/v1/rules")
 
+    def list_searches(self) -> models.SavedSearchList:
+        """Saved searches.
+
+        One's own, and those that others share. Whoever may not see numbers does not get those of
+        others that may have numbers, and whoever may see some calls only gets those of people who may
+        see the same calls.
+        """
+        return self._transport.json(models.SavedSearchList, "GET", "/api/v1/searches")
+
     def list_sensors(self) -> models.SensorList:
         """The sensors, and how they are.
 
@@ -492,6 +511,10 @@ class Api:
         """
         self._transport.done("DELETE", "/api/v1/people/{name}/passkeys", segments={"name": name})
 
+    def remove_search(self, number: int) -> None:
+        """Removes one of one's own searches."""
+        self._transport.done("DELETE", "/api/v1/searches/{number}", segments={"number": number})
+
     def remove_totp(self, body: models.OwnPassword) -> None:
         """Removes one's own authenticator app.
 
@@ -513,6 +536,14 @@ class Api:
         Those that there were let nobody in any more.
         """
         return self._transport.json(models.RecoveryCodes, "POST", "/api/v1/account/recovery-codes", body=body)
+
+    def save_search(self, body: models.NewSearch) -> models.SavedSearch:
+        """Saves a search.
+
+        It is one that could be searched: it can be read, and asks for nothing that may not be seen. A
+        person has up to 100.
+        """
+        return self._transport.json(models.SavedSearch, "POST", "/api/v1/searches", body=body)
 
     def show_account(self) -> models.Person:
         """One's own account."""

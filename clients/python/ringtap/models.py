@@ -938,6 +938,17 @@ class NewPerson(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class NewSearch(Model):
+    """A search to be saved."""
+    name: str
+    """Up to 64 characters; one's own searches have different names."""
+    q: str
+    """The search."""
+    shared: bool | None = None
+    """Whether others see it as well."""
+
+
+@dataclass(slots=True, kw_only=True)
 class NewToken(Model):
     """A token to be made."""
     name: str
@@ -1343,6 +1354,44 @@ class RuleList(Model):
     """Those of the configuration; without any, one that is `[spool] keep`."""
     unmatched: int
     """Calls that no rule matched, so that no packets of them are recorded."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SavedSearch(Model):
+    """A search that somebody keeps."""
+    number: int
+    owner: str
+    """Who saved it."""
+    own: bool
+    """It is one's own, and may be changed."""
+    name: str | None = None
+    """Null for a token that may not see numbers, where it may have one."""
+    q: str | None = None
+    """The search (docs/manual/search.md). It finds what whoever uses it may see. Null for who may not
+    see numbers, where it asks for some or cannot be read.
+    """
+    shared: bool
+    """Others see it as well."""
+    saved_us: int
+    """When it was saved or last changed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SavedSearchList(Model):
+    """Searches that one has saved, or that others share."""
+    searches: list[SavedSearch]
+    """One's own by name, then those of others."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SearchChange(Model):
+    """What becomes of a saved search; what is left out stays as it is."""
+    name: str | None = None
+    """Another name."""
+    q: str | None = None
+    """Another search."""
+    shared: bool | None = None
+    """Whether others see it as well."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -54,9 +54,9 @@ pub enum Error {
         name: String,
     },
     /// No session or token is so named.
-    #[error("there is no {what} `{name}`: it has expired, or somebody else has ended it")]
+    #[error("there is no {what} `{name}`: it has expired, or was removed")]
     NotFound {
-        /// `session`, `token` or `passkey`.
+        /// `session`, `token`, `passkey` or `search of yours`.
         what: &'static str,
         /// The given value.
         name: String,
@@ -95,6 +95,15 @@ pub enum Error {
     TooMany {
         /// Whose they are.
         name: String,
+        /// How many one may have.
+        most: usize,
+    },
+    /// A search that cannot be saved as it is.
+    #[error("the search cannot be saved: {0}")]
+    Search(&'static str),
+    /// A person has saved too many searches.
+    #[error("you have {most} saved searches, and cannot have more: remove those that are not used")]
+    TooManySearches {
         /// How many one may have.
         most: usize,
     },

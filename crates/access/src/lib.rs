@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `role` | [`Role`], [`Right`], [`Rights`]: who may do what, in one table |
 //! | `scope` | [`Scope`]: the part of the calls that somebody may see |
-//! | `people` | [`People`]: passwords, second factors, passkeys, logins by a provider, sessions, tokens |
+//! | `people` | [`People`]: passwords, passkeys, sessions, tokens, saved searches |
 //! | `webauthn` | [`Site`]: what is checked of a passkey's answer |
 //! | `audit` | [`AuditLog`], [`AuditReader`]: the log, its chain and its keys |
 //! | `day`, `files`, `hex`, `random` | days in UTC, private files, hex digits, randomness |
@@ -33,9 +33,9 @@ pub use audit::{
 pub use day::Day;
 pub use error::{Error, Refusal};
 pub use people::{
-    Attempt, Credential, Identity, LocalLogins, LoggedIn, NewPasskey, NewPerson, NewToken, Passkey,
-    PasskeyAttempt, PasskeyRequest, PasswordCost, People, Person, ProviderAttempt, RecoveryCodes, Session,
-    Settings, Token, TotpSecret, Vouched,
+    Attempt, Credential, Identity, LocalLogins, LoggedIn, NewPasskey, NewPerson, NewSearch, NewToken,
+    Passkey, PasskeyAttempt, PasskeyRequest, PasswordCost, People, Person, ProviderAttempt, RecoveryCodes,
+    SavedSearch, Session, Settings, Token, TotpSecret, Vouched,
 };
 pub use role::{Right, Rights, Role};
 pub use scope::{Limit, Scope};

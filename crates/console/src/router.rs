@@ -11,7 +11,7 @@ use crate::guard::guard;
 use crate::page;
 use crate::routes::{
     about, account, alarms, assistants, audit, call, calls, deletions, export, health, kpis, listen, live,
-    passkeys, people, provider, recording, retention, sensors, session, trunks, users, why,
+    passkeys, people, provider, recording, retention, searches, sensors, session, trunks, users, why,
 };
 use crate::state::App;
 
@@ -30,6 +30,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))
         .routes(routes!(calls::suggest))
+        .routes(routes!(searches::list, searches::add))
+        .routes(routes!(searches::change, searches::remove))
         .routes(routes!(export::export))
         .routes(routes!(call::show))
         .routes(routes!(call::ladder))

@@ -223,13 +223,15 @@ impl From<ringtap_access::Error> for Problem {
             Error::Name { .. } | Error::Password(_) | Error::Pattern { .. } => {
                 Self::request(said, "choose another one")
             }
+            Error::Search(_) => Self::request(said, "send a name and a search"),
             Error::Exists { .. }
             | Error::LastAdministrator { .. }
             | Error::Code
             | Error::NoSecondFactor { .. }
             | Error::Passkey(_)
             | Error::Expiry { .. }
-            | Error::TooMany { .. } => Self::conflict(said),
+            | Error::TooMany { .. }
+            | Error::TooManySearches { .. } => Self::conflict(said),
             _ => anyhow::Error::from(error).into(),
         }
     }

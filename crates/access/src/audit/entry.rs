@@ -49,7 +49,7 @@ actions! {
     Hold = "hold",
     /// Something was made unreadable.
     Forget = "forget",
-    /// Rules, alarms or the configuration were changed.
+    /// Rules, alarms, saved searches or the configuration were changed.
     Change = "change",
     /// People, tokens or sessions were changed.
     People = "people",

@@ -146,7 +146,7 @@ fn make(connection: &mut Connection) -> rusqlite::Result<()> {
 
 /// `RTPE`.
 const APPLICATION: i64 = 0x5254_5045;
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS people (
@@ -221,6 +221,15 @@ CREATE TABLE IF NOT EXISTS provider_subjects (
     PRIMARY KEY (issuer, subject),
     UNIQUE (issuer, person)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS searches (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    person TEXT NOT NULL REFERENCES people (name),
+    name TEXT NOT NULL COLLATE NOCASE,
+    query TEXT NOT NULL,
+    shared INTEGER NOT NULL,
+    saved INTEGER NOT NULL,
+    UNIQUE (person, name)
+) STRICT;
 ";
 
 /// How long to wait for another process.

@@ -1,4 +1,4 @@
-//! People, their passwords, second factors, passkeys, sessions and tokens.
+//! People, their passwords, second factors, passkeys, sessions, tokens and saved searches.
 //!
 //! All of it is in the file `people.sqlite`, which several processes may use: what the command line changes
 //! holds for the next request of the console. Passwords are hashed by argon2id, ids of sessions and tokens
@@ -16,6 +16,7 @@ mod person;
 mod provider_login;
 mod qr;
 mod recovery;
+mod searches;
 mod second_factor;
 mod secret_text;
 mod sessions;
@@ -30,6 +31,7 @@ pub use passkeys::{NewPasskey, Passkey, PasskeyRequest};
 pub use person::{Credential, Identity, NewPerson, Person};
 pub use provider_login::{ProviderAttempt, Vouched};
 pub use recovery::RecoveryCodes;
+pub use searches::{NewSearch, SavedSearch};
 pub use sessions::Session;
 pub use settings::{LocalLogins, PasswordCost, Settings};
 pub use store::People;

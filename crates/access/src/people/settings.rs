@@ -19,6 +19,8 @@ pub struct Settings {
     pub token_life: Nanos,
     /// Tokens of one person.
     pub tokens_each: usize,
+    /// Saved searches of one person.
+    pub searches_each: usize,
     /// What it costs to check a password.
     pub password: PasswordCost,
     /// Attempts under one name that may fail before the next has to wait.
@@ -85,6 +87,7 @@ impl Default for Settings {
             sessions_each: 16,
             token_life: Nanos::from_secs(366 * 24 * HOUR),
             tokens_each: 64,
+            searches_each: 100,
             password: PasswordCost::default(),
             free_of_name: 5,
             free_of_address: 20,

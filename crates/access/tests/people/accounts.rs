@@ -114,5 +114,5 @@ fn a_file_of_version_1_is_used_and_its_people_get_what_is_new() {
         .unwrap()
         .pragma_query_value(None, "user_version", |row| row.get(0))
         .unwrap();
-    assert_eq!(version, 4);
+    assert_eq!(version, 5);
 }

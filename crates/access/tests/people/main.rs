@@ -14,6 +14,7 @@ mod codes;
 mod login;
 mod passkeys;
 mod provider;
+mod searches;
 mod sessions;
 mod tokens;
 

@@ -7,6 +7,7 @@ mod passkeys;
 mod provider;
 mod refused;
 mod retention;
+mod searches;
 mod sensors;
 mod server;
 mod watched;

@@ -1,7 +1,7 @@
 // What the page of calls asks the server.
 
-import { apiUrl, get } from '../../lib/api';
-import type { CallPage, CallSummary, SearchField, Suggestions, Why } from '../../lib/types';
+import { apiUrl, get, patch, post, remove } from '../../lib/api';
+import type { CallPage, CallSummary, NewSearch, SavedSearch, SavedSearchList, SearchChange, SearchField, Suggestions, Why } from '../../lib/types';
 
 /** A search, and what it is read with: clock times are those of the zone in which times are shown. */
 export interface Search {
@@ -44,4 +44,20 @@ export function why(q: string, signal: AbortSignal): Promise<Why> {
 /** A file has the calls by time, whatever the order of the list. */
 export function exportUrl(search: Search, format: 'csv' | 'jsonl' | 'parquet'): string {
   return apiUrl('/calls/export', { query: { q: search.q, format } });
+}
+
+export function savedSearches(signal: AbortSignal): Promise<SavedSearchList> {
+  return get('/searches', { signal });
+}
+
+export function saveSearch(body: NewSearch): Promise<SavedSearch> {
+  return post('/searches', { body });
+}
+
+export function changeSearch(number: number, body: SearchChange): Promise<SavedSearch> {
+  return patch('/searches/{number}', { path: { number }, body });
+}
+
+export function removeSearch(number: number): Promise<void> {
+  return remove('/searches/{number}', { path: { number } });
 }
