@@ -15,6 +15,7 @@ import { roles } from './real/roles.js';
 import { saved } from './real/saved.js';
 import { search } from './real/search.js';
 import { sensors } from './real/sensors.js';
+import { sites } from './real/sites.js';
 import { states } from './real/states.js';
 import { wire } from './real/wire.js';
 
@@ -37,5 +38,5 @@ describe('the page on a real console', { skip, timeout: 7_200_000, concurrency: 
     await it.console?.stop();
   });
 
-  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, sensors, saved, people, wire, captures, looks, pictures]) part(it);
+  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, sensors, sites, saved, people, wire, captures, looks, pictures]) part(it);
 });

@@ -49,6 +49,13 @@ class Api:
         """
         return self._transport.json(models.Person, "POST", "/api/v1/people", body=body)
 
+    def add_site(self, body: models.NewSite) -> models.Site:
+        """Gives networks a name.
+
+        A network has one name at a time. Needs the right `rules`. There may be up to 500.
+        """
+        return self._transport.json(models.Site, "POST", "/api/v1/sites", body=body)
+
     def begin_passkey(self, body: models.OwnPassword) -> models.PasskeyOptions:
         """Begins to make a passkey.
 
@@ -115,6 +122,20 @@ class Api:
             models.SavedSearch,
             "PATCH",
             "/api/v1/searches/{number}",
+            segments={"number": number},
+            body=body,
+        )
+
+    def change_site(self, number: int, body: models.SiteChange) -> models.Site:
+        """Changes a site.
+
+        It changes for calls of all its time: to keep history, give it an end, and add another one.
+        Needs the right `rules`.
+        """
+        return self._transport.json(
+            models.Site,
+            "PATCH",
+            "/api/v1/sites/{number}",
             segments={"number": number},
             body=body,
         )
@@ -395,6 +416,14 @@ class Api:
         """One's own sessions."""
         return self._transport.json(models.OwnSessions, "GET", "/api/v1/account/sessions")
 
+    def list_sites(self) -> models.SiteList:
+        """The sites.
+
+        A call is of a site if one of its addresses is in the networks that had that name when it
+        began.
+        """
+        return self._transport.json(models.SiteList, "GET", "/api/v1/sites")
+
     def list_tokens(self) -> models.TokenList:
         """One's own tokens."""
         return self._transport.json(models.TokenList, "GET", "/api/v1/tokens")
@@ -514,6 +543,13 @@ class Api:
     def remove_search(self, number: int) -> None:
         """Removes one of one's own searches."""
         self._transport.done("DELETE", "/api/v1/searches/{number}", segments={"number": number})
+
+    def remove_site(self, number: int) -> None:
+        """Removes a site.
+
+        No call was ever of it: to keep history, give it an end instead. Needs the right `rules`.
+        """
+        self._transport.done("DELETE", "/api/v1/sites/{number}", segments={"number": number})
 
     def remove_totp(self, body: models.OwnPassword) -> None:
         """Removes one's own authenticator app.

@@ -949,6 +949,19 @@ class NewSearch(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class NewSite(Model):
+    """A site to be added."""
+    name: str
+    """1 to 64 letters, digits, spaces, `.`, `-` and `_`."""
+    networks: list[str]
+    """1 to 32 networks, such as `192.0.2.0/24`."""
+    from_us: int | None = None
+    """From then; for ever before unless it is given."""
+    until_us: int | None = None
+    """Until then, which is not included; for ever after unless it is given."""
+
+
+@dataclass(slots=True, kw_only=True)
 class NewToken(Model):
     """A token to be made."""
     name: str
@@ -1500,6 +1513,44 @@ class Silence(Model):
     """For how long, from now, at most a year; 0 ends the silence."""
     comment: str | None = None
     """For others who look at it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Site(Model):
+    """Networks that have a name, for a time."""
+    number: int
+    name: str
+    """As `site:` in a search has it; several entries may have the same."""
+    networks: list[str]
+    """Networks, such as `192.0.2.0/24`."""
+    from_us: int | None = None
+    """From then; null for ever before."""
+    until_us: int | None = None
+    """Until then, which is not included; null for ever after."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SiteChange(Model):
+    """What becomes of a site; what is left out stays as it is."""
+    name: str | None = None
+    """Another name."""
+    networks: list[str] | None = None
+    """Other networks."""
+    from_us: int | None = None
+    """Another beginning; null for ever before."""
+    until_us: int | None = None
+    """Another end; null for ever after."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SiteList(Model):
+    """Sites."""
+    sites: list[Site]
+    """By name and time; one that changed its networks has several entries."""
+    file: str
+    """The file that has them."""
+    may_change: bool
+    """They may be changed by whoever asks."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -21,7 +21,7 @@ pub enum Right {
     Export,
     /// Keep, pause, hold and release recordings.
     Hold,
-    /// Change rules, retention and alarms.
+    /// Change rules, retention, alarms and sites.
     Rules,
     /// Change people, their tokens and the configuration.
     Administer,
@@ -67,7 +67,7 @@ impl Right {
             Self::Listen => "listen to calls",
             Self::Export => "download packets and records; sound needs `listen` as well",
             Self::Hold => "keep, pause, hold and release recordings, and see what is on hold",
-            Self::Rules => "change rules, retention and alarms",
+            Self::Rules => "change rules, retention, alarms and sites",
             Self::Administer => "change people, tokens and the configuration",
             Self::Audit => "read the audit log, and the log of deletions",
         }

@@ -19,6 +19,7 @@
 //! | `meter` | requests and how long they took, as metrics |
 //! | `validity` | until when a certificate is valid |
 //! | `recent` | what the daemon said in the last minutes |
+//! | `sites` | networks that have names |
 //! | `views` | what the audit log knows of already |
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |
@@ -52,6 +53,7 @@ mod router;
 mod routes;
 mod server;
 mod settings;
+mod sites;
 mod sound_cache;
 mod sources;
 mod state;

@@ -11,7 +11,7 @@ use crate::guard::guard;
 use crate::page;
 use crate::routes::{
     about, account, alarms, assistants, audit, call, calls, deletions, export, health, kpis, listen, live,
-    passkeys, people, provider, recording, retention, searches, sensors, session, trunks, users, why,
+    passkeys, people, provider, recording, retention, searches, sensors, session, sites, trunks, users, why,
 };
 use crate::state::App;
 
@@ -27,6 +27,8 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(health::show))
         .routes(routes!(health::metrics))
         .routes(routes!(about::fields))
+        .routes(routes!(sites::list, sites::add))
+        .routes(routes!(sites::change, sites::remove))
         .routes(routes!(calls::list))
         .routes(routes!(calls::summary))
         .routes(routes!(calls::suggest))

@@ -21,6 +21,7 @@ use crate::problem::Problem;
 use crate::recent::Recent;
 use crate::server::Security;
 use crate::settings::{Link, Settings};
+use crate::sites::Sites;
 use crate::sound_cache::SoundCache;
 use crate::sources::Sources;
 use crate::views::Views;
@@ -36,6 +37,8 @@ pub(crate) struct Shared {
     pub(crate) people: People,
     pub(crate) audit: AuditLog,
     pub(crate) hosts: Hosts,
+    /// Networks that have names.
+    pub(crate) sites: Sites,
     pub(crate) tokens: Tokens,
     pub(crate) work: Work,
     pub(crate) sounds: SoundCache,
@@ -90,6 +93,7 @@ impl App {
             people,
             audit,
             hosts: Hosts::new(settings.listen, &settings.hosts),
+            sites: Sites::open(&settings.people)?,
             tokens: Tokens::new(secret),
             work: Work::new(settings.search_time),
             sounds: SoundCache::default(),

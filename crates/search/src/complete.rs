@@ -98,6 +98,9 @@ fn fields(term: &str, is_in_stream: bool, begin: usize) -> Vec<Completion> {
     if !is_in_stream && "stream(".starts_with(&lower) {
         found.push(place("stream(".to_owned(), "Conditions on one and the same stream."));
     }
+    if !is_in_stream && "site:".starts_with(&lower) {
+        found.push(place("site:".to_owned(), "Networks that have a name."));
+    }
     if lower.is_empty() {
         return found;
     }
@@ -143,6 +146,8 @@ mod tests {
         assert_eq!(texts("ua:\"yea"), [""; 0]);
         assert_eq!(texts("nothing:x"), [""; 0]);
         assert!(texts("").contains(&"number:".to_owned()));
+        assert_eq!(texts("-sit"), ["site:"]);
+        assert!(!texts("stream(sit").contains(&"site:".to_owned()));
     }
 
     #[test]

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::tz::TimeZone;
-use ringtap_model::Nanos;
+use ringtap_model::{Nanos, Network};
 
-/// When and where a text is read, and the lists that it may name.
+use crate::value::TimeSpan;
+
+/// When and where a text is read, and the lists and sites that it may name.
 #[derive(Clone, Debug)]
 pub struct Context {
     /// The current time: what `now`, `-2h` and `yesterday` begin from.
@@ -14,12 +16,25 @@ pub struct Context {
     pub zone: TimeZone,
     /// The values of each list, by its name without `$`.
     pub lists: BTreeMap<String, Vec<String>>,
+    /// What `site:` stands for.
+    pub sites: Vec<Site>,
+}
+
+/// Networks that have a name, for a time. Several may have the same name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// The name; the case of letters makes no difference.
+    pub name: String,
+    /// Its networks.
+    pub networks: Vec<Network>,
+    /// When they have that name: calls that began then are of the site.
+    pub span: TimeSpan,
 }
 
 impl Context {
-    /// A context without lists.
+    /// A context without lists and sites.
     pub fn new(now: Nanos, zone: TimeZone) -> Self {
-        Self { now, zone, lists: BTreeMap::new() }
+        Self { now, zone, lists: BTreeMap::new(), sites: Vec::new() }
     }
 
     /// The same in UTC.

@@ -297,7 +297,6 @@ const YES_OR_NO: &[Name] =
 /// Why a field that people may look for cannot be searched; none where there is no such field at all.
 pub(crate) fn why_not(name: &str) -> Option<&'static str> {
     match name.to_ascii_lowercase().as_str() {
-        "site" => Some("records do not say the site yet: search its network, as ip:192.0.2.0/24"),
         "sensor" => Some("records do not say the sensor yet: all of them were made by this one"),
         "country" => Some("records do not say the country yet: search the prefix, as number:+44*"),
         name if name.starts_with("h.") => {
@@ -308,7 +307,7 @@ pub(crate) fn why_not(name: &str) -> Option<&'static str> {
 }
 
 /// Fields that no record has yet, as people would write them.
-pub const UNAVAILABLE: [&str; 4] = ["site", "sensor", "country", "h.x-..."];
+pub const UNAVAILABLE: [&str; 3] = ["sensor", "country", "h.x-..."];
 
 #[cfg(test)]
 mod tests {

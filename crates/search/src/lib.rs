@@ -26,7 +26,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`context`] | [`Context`]: time, zone and named lists |
+//! | [`context`] | [`Context`], [`Site`]: time, zone, named lists and networks |
 //! | [`error`] | [`ParseError`]: place, mistake, remedy |
 //! | [`field`] | [`Field`]: what can be searched, and what records do not have yet |
 //! | [`value`] | [`Value`], [`Range`], [`Host`], [`TimeSpan`]: what fields are compared with |
@@ -55,7 +55,7 @@ pub mod value;
 mod words;
 
 pub use complete::{Completion, complete};
-pub use context::Context;
+pub use context::{Context, Site};
 pub use error::ParseError;
 pub use expression::{Condition, Expression, Test};
 pub use fact::Fact;

@@ -5,7 +5,7 @@ use crate::error::{ParseError, Place};
 use crate::expression::{Condition, Expression};
 use crate::field::{FIELDS, Field, Subject, why_not};
 use crate::lexer::{Term, Token, TokenKind, tokens};
-use crate::read::{guess, one_of, shortened, values};
+use crate::read::{guess, one_of, shortened, sites, values};
 
 /// The longest text.
 pub const MOST_BYTES: usize = 4_096;
@@ -145,6 +145,13 @@ impl<'t> Parser<'t> {
             check_stream(self.stream.is_some(), &guessed, place)?;
             return Ok(guessed);
         };
+        if name.eq_ignore_ascii_case("site") {
+            if self.stream.is_some() {
+                let problem = "`site` is about the call, not about one stream";
+                return Err(name_place.error(problem, "write it outside of stream(...)"));
+            }
+            return sites(*operator, *name_place, &term.values, self.context);
+        }
         let Some(field) = Field::of_name(name) else { return Err(unknown(name, *name_place)) };
         let test = values(field, *operator, &term.values, self.context)?;
         let condition = Expression::Condition(Condition { field: field.id, test });

@@ -19,6 +19,7 @@ export async function pagesOf(console) {
     page('trunk', '/trunks/carrier-a', 'carrier-a'),
     page('users', '/users', 'Users'),
     page('user', `/users/${encodeURIComponent(user.aor)}`, null),
+    page('sites', '/sites', 'Sites'),
     page('retention', '/retention', 'Retention'),
     page('sensors', '/sensors', 'Sensors'),
     page('audit', '/audit', 'Audit', 'audit'),

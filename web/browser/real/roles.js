@@ -5,7 +5,7 @@ import { faults, open, quiet, rows, turn, visit } from '../browser.js';
 import { ROLES } from '../server.js';
 import { pagesOf } from './pages.js';
 
-const EVERYBODY = ['Now', 'Calls', 'Problems', 'Alarms', 'Quality', 'Trunks', 'Users', 'Retention', 'Sensors'];
+const EVERYBODY = ['Now', 'Calls', 'Problems', 'Alarms', 'Quality', 'Trunks', 'Users', 'Sites', 'Retention', 'Sensors'];
 const LINKS = {
   viewer: EVERYBODY, engineer: EVERYBODY, quality: EVERYBODY, auditor: [...EVERYBODY, 'Audit'],
   officer: [...EVERYBODY, 'Audit'], administrator: [...EVERYBODY, 'Audit', 'Admin'],
@@ -70,7 +70,7 @@ export function roles(it) {
     const foreign = all.find((call) => !own.includes(call));
     await visit(page, `${it.console.base}/calls/${foreign.id}`);
     await page.getByText('There is no record of this call').waitFor();
-    for (const path of ['/quality?by=codec', '/alarms', '/users', '/retention', '/sensors']) {
+    for (const path of ['/quality?by=codec', '/alarms', '/users', '/sites', '/retention', '/sensors']) {
       await visit(page, it.console.base + path);
       await page.getByText('counted over all calls').first().waitFor();
     }

@@ -6,7 +6,7 @@ import { axe, faults, open, quiet, rows, settled, visit } from '../browser.js';
 import { Console } from '../server.js';
 
 /** Pages, each with the request that it cannot do without. */
-const PAGES = [['/calls', '/calls?*'], ['/problems', '/calls/summary*'], ['/alarms', '/alarms*'], ['/quality', '/kpis*'], ['/trunks', '/kpis*'], ['/trunks/carrier-a', '/kpis*'], ['/users', '/users*'], ['/retention', '/retention'], ['/retention', '/rules'], ['/retention', '/holds*'], ['/retention', '/retention/deletions*'], ['/sensors', '/sensors'], ['/audit', '/audit*'], ['/admin', '/people*'], ['/account', '/tokens*']];
+const PAGES = [['/calls', '/calls?*'], ['/problems', '/calls/summary*'], ['/alarms', '/alarms*'], ['/quality', '/kpis*'], ['/trunks', '/kpis*'], ['/trunks/carrier-a', '/kpis*'], ['/users', '/users*'], ['/sites', '/sites'], ['/retention', '/retention'], ['/retention', '/rules'], ['/retention', '/holds*'], ['/retention', '/retention/deletions*'], ['/sensors', '/sensors'], ['/audit', '/audit*'], ['/admin', '/people*'], ['/account', '/tokens*']];
 const BROKEN = { type: '/problems/unavailable', title: 'Something that is needed does not answer', status: 503, detail: 'the day file of 2026-01-01 cannot be read' };
 
 export function states(it) {

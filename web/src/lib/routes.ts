@@ -5,7 +5,7 @@ import type { Right } from './types';
 
 export interface Route {
   /** Also the key of its title: `page.NAME`. */
-  name: 'now' | 'calls' | 'call' | 'problems' | 'quality' | 'users' | 'user' | 'trunks' | 'trunk' | 'alarms' | 'retention' | 'sensors' | 'audit' | 'admin' | 'account';
+  name: 'now' | 'calls' | 'call' | 'problems' | 'quality' | 'users' | 'user' | 'sites' | 'trunks' | 'trunk' | 'alarms' | 'retention' | 'sensors' | 'audit' | 'admin' | 'account';
   /** `:name` stands for one segment. */
   path: string;
   load: () => Promise<{ default: Component<any> }>;
@@ -25,6 +25,7 @@ export const routes: Route[] = [
   page('quality', '/quality', () => import('../pages/quality/QualityPage.svelte'), '/kpis'),
   page('trunks', '/trunks', () => import('../pages/trunks/TrunksPage.svelte'), '/kpis'),
   page('users', '/users', () => import('../pages/users/UsersPage.svelte'), '/users'),
+  page('sites', '/sites', () => import('../pages/sites/SitesPage.svelte'), '/sites', 'search'),
   page('retention', '/retention', () => import('../pages/retention/RetentionPage.svelte'), '/retention', 'search'),
   page('sensors', '/sensors', () => import('../pages/sensors/SensorsPage.svelte'), '/sensors', 'search'),
   page('audit', '/audit', () => import('../pages/audit/AuditPage.svelte'), '/audit', 'audit'),

@@ -86,10 +86,13 @@ impl From<ParseError> for Problem {
 }
 
 impl Shared {
-    /// When and where a search is read.
-    fn context(&self, zone: Option<&str>) -> Context {
+    /// When and where somebody's search is read, and which names it may have. Whoever may see some calls only
+    /// knows no networks of others.
+    fn context(&self, viewer: &Viewer, zone: Option<&str>) -> Context {
         let named = zone.and_then(|name| jiff::tz::TimeZone::get(name).ok());
-        Context::new(time::now(), named.unwrap_or(jiff::tz::TimeZone::UTC))
+        let context = Context::new(time::now(), named.unwrap_or(jiff::tz::TimeZone::UTC));
+        let sites = if viewer.is_limited() { Vec::new() } else { self.sites.known() };
+        Context { sites, ..context }
     }
 
     /// A search of somebody: who may not see numbers may not search for their digits either.
@@ -99,7 +102,7 @@ impl Shared {
         text: &str,
         zone: Option<&str>,
     ) -> Result<Expression, Problem> {
-        let expression = parse(text, &self.context(zone))?;
+        let expression = parse(text, &self.context(viewer, zone))?;
         match !viewer.has(Right::Numbers) && asks_for_numbers(&expression) {
             true => Err(Problem::forbidden(Right::Numbers.name())),
             false => Ok(expression),
@@ -165,7 +168,7 @@ pub(crate) async fn list(
         note(&app, &viewer, Action::Search, "calls", &wanted.q).await?;
     }
     let limit = wanted.limit.map_or(100, Bounded::get);
-    let understood = expression.in_words(&app.context(wanted.zone.as_deref()));
+    let understood = expression.in_words(&app.context(&viewer, wanted.zone.as_deref()));
     let begun = Instant::now();
     let (reading, by) = (app.clone(), viewer.clone());
     let (calls, next, coverage) = app
@@ -283,7 +286,7 @@ pub(crate) async fn suggest(
     Query(written): Query<Written>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
-    let context = app.context(written.zone.as_deref());
+    let context = app.context(&viewer, written.zone.as_deref());
     let at = written.at.unwrap_or_else(|| written.q.chars().count() + 1);
     let completions = complete(&written.q, at)
         .into_iter()

@@ -28,6 +28,7 @@ pub(crate) mod searches;
 mod sensor_faults;
 pub(crate) mod sensors;
 pub(crate) mod session;
+pub(crate) mod sites;
 pub(crate) mod trunks;
 pub(crate) mod users;
 pub(crate) mod why;

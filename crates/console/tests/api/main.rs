@@ -10,6 +10,7 @@ mod retention;
 mod searches;
 mod sensors;
 mod server;
+mod sites;
 mod watched;
 
 use std::collections::BTreeSet;

@@ -28,6 +28,7 @@ fn nothing_is_answered_to_nobody() {
         "/api/v1/sensors",
         "/api/v1/searches",
         "/api/v1/session",
+        "/api/v1/sites",
         "/api/v1/why",
         "/api/v1/audit",
         "/api/v1/people",

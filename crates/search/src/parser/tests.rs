@@ -1,12 +1,26 @@
 use ringtap_model::Nanos;
 
 use super::*;
+use crate::context::Site;
+use crate::value::TimeSpan;
 
 /// 2026-11-21 16:00 UTC.
 fn context() -> Context {
     let mut context = Context::utc(Nanos::from_secs(1_795_276_800));
     context.lists.insert("vip".into(), vec!["*0138".into(), "+4420*".into()]);
     context.lists.insert("hosts".into(), vec!["192.0.2.7".into(), "10.1".into()]);
+    let site = |name: &str, networks: &[&str], span| Site {
+        name: name.to_owned(),
+        networks: networks.iter().map(|network| network.parse().unwrap()).collect(),
+        span,
+    };
+    // 2026-11-21 00:00 UTC.
+    let moved = Some(Nanos::from_secs(1_795_219_200));
+    context.sites = vec![
+        site("Lyon", &["10.1.0.0/16", "2001:db8::/32"], TimeSpan::ALL),
+        site("Paris", &["10.2.0.0/16"], TimeSpan { from: None, to: moved }),
+        site("Paris", &["10.3.0.0/16"], TimeSpan { from: moved, to: None }),
+    ];
     context
 }
 
@@ -137,7 +151,10 @@ fn mistakes_name_place_and_remedy() {
         ("state:failled", 7, 7, "`failled` is no value of `state`", "write failed"),
         ("x fron:1", 3, 4, "no field `fron`", "write from"),
         ("foo:bar", 1, 3, "no field `foo`", "quote it"),
-        ("site:lyon", 1, 4, "cannot be searched", "ip:192.0.2.0/24"),
+        ("site:rome", 6, 4, "no such site", "one of Lyon, Paris"),
+        ("site:pariss", 6, 6, "no such site", "write Paris"),
+        ("site>lyon", 1, 4, "no order", "site:lyon"),
+        ("stream(site:lyon)", 8, 4, "about the call", "outside"),
         ("h.x-route:a", 1, 9, "cannot be searched", "header fields"),
         ("sensor:a", 1, 6, "cannot be searched", "this one"),
         ("from>3", 6, 1, "no order", "from:+4420*"),
@@ -170,4 +187,29 @@ fn mistakes_name_place_and_remedy() {
         assert_eq!((error.column, error.length), (column, length), "{text}: {error}");
         assert!(error.problem.contains(problem) && error.remedy.contains(remedy), "{text}: {error}");
     }
+}
+
+#[test]
+fn a_site_is_its_networks_at_the_time_when_they_had_the_name() {
+    let lyon = "ip:[\"10.1.0.0/16\",\"2001:db8::/32\"]";
+    let old = "ip:\"10.2.0.0/16\" began:..2026-11-21T00:00:00Z";
+    let new = "ip:\"10.3.0.0/16\" began:2026-11-21T00:00:00Z..";
+    for (text, printed) in [
+        ("site:lyon", lyon.to_owned()),
+        ("SITE:LYON state:failed", format!("{lyon} state:failed")),
+        ("site:paris", format!("{old} or {new}")),
+        ("site:p*", format!("{old} or {new}")),
+        ("site:[lyon,paris] code:486", format!("({lyon} or {old} or {new}) code:486")),
+        ("-site:*", format!("-({lyon} or {old} or {new})")),
+    ] {
+        assert_eq!(read(text), read(&printed), "{text}");
+        assert_eq!(read(text).to_string(), printed, "{text}");
+    }
+    assert_eq!(
+        read("site:paris").in_words(&context()),
+        "calls either with 10.2.0.0/16 in signalling or media and begun before 00:00 \
+         or with 10.3.0.0/16 in signalling or media and begun since 00:00"
+    );
+    let error = parse("site:lyon", &Context::utc(Nanos::ZERO)).unwrap_err();
+    assert!(error.remedy.contains("ip:192.0.2.0/24"), "{error}");
 }

@@ -8,6 +8,7 @@ export const common = {
   'page.user': 'User',
   'page.trunks': 'Trunks',
   'page.trunk': 'Trunk',
+  'page.sites': 'Sites',
   'page.alarms': 'Alarms',
   'page.retention': 'Retention',
   'page.sensors': 'Sensors',

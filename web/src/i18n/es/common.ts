@@ -8,6 +8,7 @@ export const common = {
   'page.user': 'Usuario',
   'page.trunks': 'Troncales',
   'page.trunk': 'Troncal',
+  'page.sites': 'Sedes',
   'page.alarms': 'Alarmas',
   'page.retention': 'Conservación',
   'page.sensors': 'Sensores',

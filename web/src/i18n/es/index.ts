@@ -12,9 +12,10 @@ import { problems } from './problems';
 import { quality } from './quality';
 import { retention } from './retention';
 import { sensors } from './sensors';
+import { sites } from './sites';
 import { trunks } from './trunks';
 import { users } from './users';
 
 export const es: Catalogue = {
-  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...retention, ...sensors, ...audit, ...admin, ...account,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...retention, ...sensors, ...sites, ...audit, ...admin, ...account,
 };

@@ -1,0 +1,59 @@
+//! Names of sites: each stands for its networks, at the time when they had that name.
+
+use std::collections::BTreeSet;
+
+use ringtap_model::filter::Pattern;
+
+use super::value::one_of;
+use crate::context::{Context, Site};
+use crate::error::{ParseError, Place};
+use crate::expression::{Condition, Expression, Test};
+use crate::field::FieldName;
+use crate::lexer::{Operator, RawValue};
+use crate::value::{Host, TimeSpan, Value};
+
+/// What calls of one of these sites satisfy: an address in one of its networks, and a beginning while that
+/// had the name.
+pub(crate) fn sites(
+    operator: Operator,
+    place: Place,
+    raw: &[RawValue],
+    context: &Context,
+) -> Result<Expression, ParseError> {
+    if operator != Operator::Is {
+        return Err(place.error("`site` has no order", "write it with `:`, as site:lyon"));
+    }
+    let mut parts = Vec::new();
+    for value in raw {
+        let found = named(value, context);
+        if found.is_empty() {
+            return Err(nothing(value, context));
+        }
+        parts.extend(found.into_iter().map(expression));
+    }
+    Ok(Expression::any(parts))
+}
+
+/// The sites of that name, in any case of letters.
+fn named<'c>(value: &RawValue, context: &'c Context) -> Vec<&'c Site> {
+    let pattern = Pattern::of_pieces(value.pieces().iter().map(|piece| piece.to_lowercase()));
+    context.sites.iter().filter(|site| pattern.matches(&site.name.to_lowercase())).collect()
+}
+
+fn nothing(value: &RawValue, context: &Context) -> ParseError {
+    let names: BTreeSet<&str> = context.sites.iter().map(|site| site.name.as_str()).collect();
+    let remedy = match names.is_empty() {
+        true => "no sites are known here: search a network, as ip:192.0.2.0/24".to_owned(),
+        false => one_of(&value.text(), names.iter().copied()),
+    };
+    value.place.error("there is no such site", remedy)
+}
+
+fn expression(site: &Site) -> Expression {
+    let host = |network: &_| Value::Host(Host { network: *network, port: None });
+    let address =
+        Condition { field: FieldName::Ip, test: Test::OneOf(site.networks.iter().map(host).collect()) };
+    let time = (site.span != TimeSpan::ALL)
+        .then(|| Condition { field: FieldName::Began, test: Test::OneOf(vec![Value::Time(site.span)]) });
+    Expression::all([address].into_iter().chain(time).map(Expression::Condition))
+}
