@@ -2,10 +2,10 @@
 
 use std::net::IpAddr;
 
+use ringtap_model::subscriber::{is_same_station, is_same_user};
 use ringtap_wire::radius::number as n;
 use ringtap_wire::radius::{Attribute, Number, View, av_pair};
 
-use crate::names;
 use crate::ports;
 use crate::prefix::Prefix;
 
@@ -38,6 +38,13 @@ impl AddressKind {
             Self::Ipv6Route => "Framed-IPv6-Route",
             Self::PortBlock => "port block",
         }
+    }
+
+    /// The kind of that name.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        use AddressKind::{Ipv4, Ipv4Route, Ipv6Address, Ipv6Delegated, Ipv6Prefix, Ipv6Route, PortBlock};
+        let kinds = [Ipv4, Ipv4Route, Ipv6Prefix, Ipv6Delegated, Ipv6Address, Ipv6Route, PortBlock];
+        kinds.into_iter().find(|kind| kind.name() == name)
     }
 
     /// Whether two users may have the same one at once: two lines of a customer may be routes to one network.
@@ -262,8 +269,8 @@ impl Facts {
             let any = |name: &String| theirs.iter().any(|other| is_same(name, other));
             own.is_empty() || theirs.is_empty() || own.iter().any(any)
         };
-        fits(&self.users, &other.users, names::is_same_user)
-            && fits(&self.stations, &other.stations, names::is_same_station)
+        fits(&self.users, &other.users, is_same_user)
+            && fits(&self.stations, &other.stations, is_same_station)
     }
 
     /// Whether the packet names a user or an address in any way.

@@ -23,7 +23,8 @@
 //! | `sessions`, `table`, `session` | the sessions, how they are found, one of them |
 //! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
 //! | `pending` | requests that wait for their answers |
-//! | `line`, `names` | what a session without an id is found by; when two names are one user's |
+//! | `line`, `key` | what a session without an id is found by; keys of the table's maps |
+//! | `resumed` | a session that goes on after a restart, from its record |
 //! | `holders`, `prefix` | who had an address |
 //! | `secrets`, `counts`, `carried` | shared secrets, figures, where a packet was seen |
 //! | `tracker` | the engine's way in |
@@ -33,12 +34,13 @@ mod carried;
 mod counts;
 mod facts;
 mod holders;
+mod key;
 mod line;
-mod names;
 mod pending;
 mod ports;
 mod prefix;
 mod report;
+mod resumed;
 mod secrets;
 mod session;
 mod sessions;
@@ -49,5 +51,5 @@ pub use carried::Carried;
 pub use counts::Counts;
 pub use holders::{Holder, Holders};
 pub use secrets::{Secrets, WrongLine};
-pub use sessions::{Limits, Sessions};
-pub use tracker::IdentityTracker;
+pub use sessions::{Limits, REFRESH, Sessions};
+pub use tracker::{IdentityTracker, PORTS, is_radius};

@@ -5,7 +5,7 @@ use sha2::{Digest, Sha256};
 
 use crate::counts::Counts;
 use crate::facts::{AddressKind, Assigned, Facts, MOST_NAMES};
-use crate::line::Line;
+use crate::key::Key;
 
 /// When, and which frame says so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +26,12 @@ pub(crate) struct Hold {
 /// A session.
 #[derive(Debug)]
 pub(crate) struct Session {
+    pub(crate) id: Id,
     pub(crate) nas: String,
     pub(crate) facts: Facts,
     /// What it was found by before it had an id.
-    pub(crate) lines: Vec<Line>,
+    pub(crate) lines: Box<[Key]>,
     pub(crate) begun_by: SessionBegin,
-    pub(crate) first_frame: u64,
     /// When it was first heard of.
     pub(crate) first: Nanos,
     pub(crate) start: Nanos,
@@ -45,6 +45,10 @@ pub(crate) struct Session {
     pub(crate) packets: u32,
     pub(crate) retransmissions: u32,
     pub(crate) changes: u32,
+    /// Whether it is among those whose record has to be made again.
+    pub(crate) is_changed: bool,
+    /// When it was last heard of as its record was last made; `None` before that.
+    pub(crate) recorded: Option<Nanos>,
 }
 
 impl Session {
@@ -56,6 +60,11 @@ impl Session {
     /// Addresses that it has now.
     pub(crate) fn open(&self) -> impl Iterator<Item = &Hold> {
         self.holds.iter().filter(|hold| hold.until.is_none())
+    }
+
+    /// How many names and stations are known of it.
+    pub(crate) fn names(&self) -> usize {
+        self.facts.users.len() + self.facts.stations.len() + usize::from(self.facts.payer.is_some())
     }
 
     /// Whether it still has an address of its own.
@@ -108,6 +117,8 @@ impl Session {
             let closed = self.holds.iter().position(|hold| hold.until.is_some());
             self.holds.remove(closed.unwrap_or(0));
         }
+        // Most sessions have one or two, for ever: no room beside them.
+        self.holds.reserve_exact(usize::from(self.holds.len() == self.holds.capacity()));
         self.holds.push(Hold { assigned, from, until: None });
     }
 
@@ -146,14 +157,12 @@ impl Session {
         ];
         let texts = texts.into_iter().flatten().chain(&facts.users).chain(&facts.stations);
         let texts: usize = texts.map(|text| text.len() + size_of::<String>()).sum();
-        // Lines and ids are keys of the table too, and repeat names, NAS and Class.
-        let indexed = 2 * (self.nas.len() + facts.class.as_ref().map_or(0, Vec::len) + size_of::<Line>());
-        size_of::<Self>() + INDEXED + 2 * texts + indexed + self.holds.capacity() * (size_of::<Hold>() + HELD)
+        let others = self.nas.len() + facts.class.as_ref().map_or(0, Vec::len) + size_of_val(&*self.lines);
+        size_of::<Self>() + INDEXED + texts + others + self.holds.capacity() * (size_of::<Hold>() + HELD)
     }
 
-    /// The record.
-    pub(crate) fn into_record(self) -> Identity {
-        let id = self.id();
+    /// The record, as the session is now.
+    pub(crate) fn record(&self) -> Identity {
         let Self { facts, holds, .. } = self;
         let networks = |is_ipv4: bool| {
             let mut networks = Vec::new();
@@ -167,14 +176,14 @@ impl Session {
         };
         let (ipv4, ipv6_prefixes) = (networks(true), networks(false));
         let nas_start = facts.event_time.map(|seconds| Nanos::from_secs(seconds.into()));
-        let names = [&facts.users, &facts.stations].into_iter().flatten().chain(&facts.payer);
+        let names = facts.users.iter().chain(&facts.stations).chain(&facts.payer);
         Identity {
-            id,
+            id: self.id,
             names: names.cloned().collect(),
-            user: facts.users.into_iter().next(),
-            station: facts.stations.into_iter().next(),
-            nas: self.nas,
-            session: facts.session,
+            user: facts.users.first().cloned(),
+            station: facts.stations.first().cloned(),
+            nas: self.nas.clone(),
+            session: facts.session.clone(),
             ipv4,
             ipv6_prefixes,
             start: self.start,
@@ -183,39 +192,41 @@ impl Session {
             octets_in: facts.octets_in,
             octets_out: facts.octets_out,
             begun_by: self.begun_by,
+            first: self.first,
             last: self.last,
+            interim_s: facts.interim,
             terminate_cause: facts.terminate_cause,
             nas_start,
-            called_station: facts.called,
-            nas_identifier: facts.nas_name,
+            called_station: facts.called.clone(),
+            nas_identifier: facts.nas_name.clone(),
             nas_port: facts.nas_port,
-            nas_port_id: facts.nas_port_id,
-            circuit: facts.circuit,
-            remote: facts.remote,
-            imsi: facts.imsi,
-            imeisv: facts.imeisv,
-            multi_session: facts.multi_session,
-            class: facts.class.map(|class| class.iter().map(|byte| format!("{byte:02x}")).collect()),
-            addresses: holds.into_iter().map(held).collect(),
+            nas_port_id: facts.nas_port_id.clone(),
+            circuit: facts.circuit.clone(),
+            remote: facts.remote.clone(),
+            imsi: facts.imsi.clone(),
+            imeisv: facts.imeisv.clone(),
+            multi_session: facts.multi_session.clone(),
+            class: facts.class.as_deref().map(hex),
+            addresses: holds.iter().map(held).collect(),
             packets: self.packets,
             retransmissions: self.retransmissions,
             changes: self.changes,
         }
     }
+}
 
-    fn id(&self) -> Id {
-        let mut digest = Sha256::new();
-        let session = self.facts.session.as_deref().unwrap_or_default();
-        for part in ["identity", &self.nas, session] {
-            digest.update((part.len() as u64).to_le_bytes());
-            digest.update(part);
-        }
-        digest.update(self.first.0.to_le_bytes());
-        digest.update(self.first_frame.to_le_bytes());
-        let mut id = [0; 16];
-        id.copy_from_slice(&digest.finalize()[..16]);
-        Id(id)
+/// The id of a session: what is learnt of it later never changes it.
+pub(crate) fn id_of(nas: &str, session: Option<&str>, first: Nanos, first_frame: u64) -> Id {
+    let mut digest = Sha256::new();
+    for part in ["identity", nas, session.unwrap_or_default()] {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
     }
+    digest.update(first.0.to_le_bytes());
+    digest.update(first_frame.to_le_bytes());
+    let mut id = [0; 16];
+    id.copy_from_slice(&digest.finalize()[..16]);
+    Id(id)
 }
 
 fn names(known: &mut Vec<String>, learnt: &[String], counts: &mut Counts) {
@@ -224,6 +235,7 @@ fn names(known: &mut Vec<String>, learnt: &[String], counts: &mut Counts) {
             continue;
         }
         if known.len() < MOST_NAMES {
+            known.reserve_exact(1);
             known.push(name.clone());
         } else {
             counts.names_dropped += 1;
@@ -231,13 +243,18 @@ fn names(known: &mut Vec<String>, learnt: &[String], counts: &mut Counts) {
     }
 }
 
-fn held(hold: Hold) -> HeldAddress {
-    let Hold { assigned: Assigned { kind, prefix, ports, .. }, from, until } = hold;
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn held(hold: &Hold) -> HeldAddress {
+    let Hold { assigned: Assigned { kind, prefix, ports, interface }, from, until } = *hold;
     HeldAddress {
         network: prefix.to_string(),
         first_port: ports.map(|(first, _)| first),
         last_port: ports.map(|(_, last)| last),
         attribute: AddressKind::name(kind).to_owned(),
+        interface_id: interface.map(|id| hex(&id)),
         from: from.time,
         from_frame: from.frame.unwrap_or_default(),
         until: until.map(|(moment, _)| moment.time),
@@ -249,5 +266,5 @@ fn held(hold: Hold) -> HeldAddress {
 /// Addresses that are remembered of one session, those included that it no longer has.
 const MOST_HOLDS: usize = 256;
 /// Bytes of a session's entries in maps of the table, and of those of an address, without their texts.
-const INDEXED: usize = 512;
+const INDEXED: usize = 256;
 const HELD: usize = 96;

@@ -1,5 +1,6 @@
 //! The table of sessions, and what each RADIUS packet changes in it.
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
 use ringtap_model::{Identity, Nanos, SessionBegin, SessionEnd};
@@ -11,8 +12,9 @@ use crate::facts::{Assigned, Facts};
 use crate::line::Line;
 use crate::pending::{Request, RequestKey, Requests};
 use crate::report::{Report, Status};
+use crate::resumed;
 use crate::secrets::Secrets;
-use crate::session::{Moment, Session};
+use crate::session::{Moment, Session, id_of};
 use crate::table::Table;
 
 /// How much is followed, and for how long.
@@ -48,6 +50,8 @@ pub struct Sessions {
     requests: Requests,
     counts: Counts,
     over: Vec<Identity>,
+    /// Sessions whose record has to be made again; `None` where nobody asks for it.
+    changed: Option<VecDeque<u64>>,
 }
 
 impl Sessions {
@@ -61,7 +65,33 @@ impl Sessions {
             requests: Requests::new(limits.requests),
             counts: Counts::default(),
             over: Vec::new(),
+            changed: None,
         }
+    }
+
+    /// The same, and notes which sessions change, for [`Sessions::take_changed`].
+    #[must_use]
+    pub fn noting_changes(self) -> Self {
+        Self { changed: Some(VecDeque::new()), ..self }
+    }
+
+    /// Goes on with a session that had not ended when this record of it was made. One that has ended is left
+    /// out.
+    pub fn resume(&mut self, record: Identity) {
+        if record.end.is_some() || self.table.len() >= self.limits.sessions.max(1) {
+            return;
+        }
+        let (mut session, lines) = resumed::session(record);
+        session.deadline = session.last + self.limits.idle_of(&session.facts);
+        let open: Vec<Assigned> = session.open().map(|hold| hold.assigned).collect();
+        let serial = self.table.insert(session, &lines);
+        open.iter().for_each(|assigned| self.table.hold(serial, assigned));
+        self.table.weigh(serial);
+    }
+
+    /// Sessions that are followed, those that ended a moment ago included.
+    pub fn open(&self) -> usize {
+        self.table.len()
     }
 
     /// Handles a packet.
@@ -93,6 +123,36 @@ impl Sessions {
         std::mem::take(&mut self.over)
     }
 
+    /// Records of at most `most` sessions that began or changed since this was last asked, as they are now;
+    /// of one that only goes on, once in [`REFRESH`]. What [`Sessions::take`] gives of a session is newer.
+    pub fn take_changed(&mut self, most: usize) -> Vec<Identity> {
+        let Some(changed) = &mut self.changed else { return Vec::new() };
+        let mut records = Vec::new();
+        while records.len() < most
+            && let Some(serial) = changed.pop_front()
+        {
+            // Who is gone is among those that are over.
+            let Some(session) = self.table.find(serial) else { continue };
+            session.is_changed = false;
+            session.recorded = Some(session.last);
+            records.push(session.record());
+        }
+        records
+    }
+
+    /// Notes that the record of a session has to be made again.
+    fn note_change(&mut self, serial: u64) {
+        let Some(changed) = &mut self.changed else { return };
+        if let Some(session) = self.table.find(serial).filter(|session| !session.is_changed) {
+            session.is_changed = true;
+            // Nobody takes them, and those of sessions that are gone stay.
+            if changed.len() > 2 * self.table.len() {
+                changed.retain(|serial| self.table.contains(*serial));
+            }
+            changed.push_back(serial);
+        }
+    }
+
     /// What was counted so far.
     pub fn counts(&self) -> Counts {
         let unanswered = self.requests.unanswered;
@@ -103,7 +163,7 @@ impl Sessions {
     pub fn close(&mut self) -> Vec<Identity> {
         self.requests.unanswered += self.requests.left();
         let mut over = self.take();
-        over.extend(self.table.drain().into_iter().map(Session::into_record));
+        over.extend(self.table.drain().iter().map(|session| session.record()));
         over
     }
 
@@ -215,9 +275,13 @@ impl Sessions {
         };
         session.packets += 1;
         session.last = session.last.max(time);
+        let is_due = session.recorded.is_none_or(|recorded| session.last.since(recorded) >= REFRESH);
         let deadline = session.last + self.limits.idle_of(&session.facts);
         if session.end.is_none() {
             self.table.set_deadline(serial, deadline);
+        }
+        if is_due {
+            self.note_change(serial);
         }
         self.table.weigh(serial);
         while self.table.weight() > self.limits.memory && self.table.len() > 1 {
@@ -249,17 +313,19 @@ impl Sessions {
             })
         });
         let known = candidates.first().copied();
+        let id = granted.session.as_ref().or(asked.session.as_ref());
         let moment = Moment { time: carried.time, frame: Some(carried.frame) };
-        let serial =
-            known.unwrap_or_else(|| self.begin(nas, lines, SessionBegin::Accepted, moment.time, carried));
+        let serial = known
+            .unwrap_or_else(|| self.begin((nas, id), lines, SessionBegin::Accepted, moment.time, carried));
         if let Some(session) = self.table.find(serial) {
             session.learn(asked, &mut self.counts);
             session.learn(&granted, &mut self.counts);
         }
-        if let Some(id) = granted.session.as_ref().or(asked.session.as_ref()) {
+        if let Some(id) = id {
             self.table.name(serial, id);
         }
         self.assign(serial, &granted, moment);
+        self.note_change(serial);
         Some(serial)
     }
 
@@ -280,8 +346,12 @@ impl Sessions {
         }
         let serial = self.reported(&nas, facts, &report, carried)?;
         if let Some(session) = self.table.find(serial) {
+            let names = session.names();
             report.apply(session);
             session.learn(facts, &mut self.counts);
+            if report.status != Status::Interim || session.names() != names {
+                self.note_change(serial);
+            }
         }
         if let Some(id) = &facts.session {
             self.table.name(serial, id);
@@ -331,7 +401,8 @@ impl Sessions {
                 None => return Some(serial),
             }
         }
-        Some(self.begin(nas.to_owned(), lines, report.begun_by(), start, carried))
+        let named = (nas.to_owned(), facts.session.as_ref());
+        Some(self.begin(named, lines, report.begun_by(), start, carried))
     }
 
     /// Whether a session that the server accepted waits for its first report, which this may be.
@@ -356,6 +427,7 @@ impl Sessions {
         let serial = self.named(asked, nas)?;
         let session = self.table.find(serial)?;
         session.changes += 1;
+        self.note_change(serial);
         Some(serial)
     }
 
@@ -382,7 +454,7 @@ impl Sessions {
 
     fn begin(
         &mut self,
-        nas: String,
+        (nas, session): (String, Option<&String>),
         lines: Vec<Line>,
         begun_by: SessionBegin,
         start: Nanos,
@@ -391,12 +463,13 @@ impl Sessions {
         while self.table.len() >= self.limits.sessions.max(1) {
             self.give_way();
         }
-        self.table.insert(Session {
+        let id = id_of(&nas, session.map(String::as_str), carried.time, carried.frame);
+        let session = Session {
+            id,
             nas,
             facts: Facts::default(),
-            lines,
+            lines: Box::default(),
             begun_by,
-            first_frame: carried.frame,
             first: carried.time,
             start,
             last: carried.time,
@@ -407,7 +480,10 @@ impl Sessions {
             packets: 0,
             retransmissions: 0,
             changes: 0,
-        })
+            is_changed: false,
+            recorded: None,
+        };
+        self.table.insert(session, &lines)
     }
 
     /// Gives a session the addresses of a packet. Those of a kind that it has and the packet does not list
@@ -420,6 +496,9 @@ impl Sessions {
             is_gone && !facts.addresses.contains(own)
         });
         self.table.release(serial, &released);
+        if !released.is_empty() {
+            self.note_change(serial);
+        }
         for assigned in &facts.addresses {
             let Some(session) = self.table.find(serial) else { return };
             if session.holds(assigned) {
@@ -427,6 +506,7 @@ impl Sessions {
             }
             session.hold(*assigned, at, &mut self.counts);
             self.table.hold(serial, assigned);
+            self.note_change(serial);
             for other in self.table.with_address(assigned) {
                 if other != serial {
                     self.lose(other, assigned, at);
@@ -442,6 +522,9 @@ impl Sessions {
         let is_over = !released.is_empty() && !session.has_address();
         self.counts.reassigned += released.len() as u64;
         self.table.release(serial, &released);
+        if !released.is_empty() {
+            self.note_change(serial);
+        }
         if is_over {
             self.end(serial, at, SessionEnd::Reassigned);
         }
@@ -454,6 +537,7 @@ impl Sessions {
         let released = session.release(at, cause, |_| true);
         self.table.release(serial, &released);
         self.table.set_deadline(serial, self.now.max(at.time) + LINGER);
+        self.note_change(serial);
     }
 
     /// Makes room: those that have ended are due first, then those silent for longest.
@@ -465,7 +549,7 @@ impl Sessions {
     }
 
     fn finish(&mut self, serial: u64) {
-        self.over.extend(self.table.remove(serial).map(Session::into_record));
+        self.over.extend(self.table.remove(serial).map(|session| session.record()));
     }
 }
 
@@ -482,5 +566,7 @@ impl Limits {
 
 /// How long the record of a session that has ended waits for late reports.
 const LINGER: Nanos = Nanos::from_secs(60);
+/// How long the record of a session that goes on without a change may be behind.
+pub const REFRESH: Nanos = Nanos::from_secs(600);
 /// How late a report may be.
 const GRACE: Nanos = Nanos::from_secs(300);

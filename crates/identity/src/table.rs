@@ -2,10 +2,12 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
+use std::hash::Hash;
 
 use ringtap_model::Nanos;
 
-use crate::facts::{AddressKey, Assigned};
+use crate::facts::Assigned;
+use crate::key::{ByKey, Key, Keys};
 use crate::line::Line;
 use crate::session::Session;
 
@@ -13,18 +15,55 @@ use crate::session::Session;
 #[derive(Debug, Default)]
 pub(crate) struct Table {
     next: u64,
-    sessions: HashMap<u64, Session>,
+    keys: Keys,
+    /// In boxes: the map has up to twice as many places as sessions.
+    sessions: HashMap<u64, Box<Session>>,
     /// Bytes that they take, as they were last weighed.
     weight: usize,
     /// By NAS and Acct-Session-Id.
-    by_id: HashMap<(String, String), u64>,
-    by_line: HashMap<Line, u64>,
+    by_id: ByKey<u64>,
+    by_line: ByKey<u64>,
     by_nas: HashMap<String, BTreeSet<u64>>,
-    by_address: HashMap<AddressKey, Vec<u64>>,
+    by_address: ByKey<Serials>,
     /// A deadline that was moved, or whose session is gone, is here too, and is passed over.
     ///
     /// INVARIANT: at most twice as many as sessions, and [`FEW`].
     deadlines: BinaryHeap<Reverse<(Nanos, u64)>>,
+}
+
+/// Sessions of one address: hardly ever more than one, but for blocks of its ports.
+#[derive(Debug)]
+enum Serials {
+    One(u64),
+    Many(Vec<u64>),
+}
+
+impl Serials {
+    fn as_slice(&self) -> &[u64] {
+        match self {
+            Self::One(serial) => std::slice::from_ref(serial),
+            Self::Many(serials) => serials,
+        }
+    }
+
+    fn add(&mut self, serial: u64) {
+        match self {
+            _ if self.as_slice().contains(&serial) => {}
+            Self::One(one) => *self = Self::Many(vec![*one, serial]),
+            Self::Many(serials) => serials.push(serial),
+        }
+    }
+
+    /// Whether there is none left.
+    fn remove(&mut self, serial: u64) -> bool {
+        match self {
+            Self::One(one) => *one == serial,
+            Self::Many(serials) => {
+                serials.retain(|other| *other != serial);
+                serials.is_empty()
+            }
+        }
+    }
 }
 
 impl Table {
@@ -46,15 +85,23 @@ impl Table {
     }
 
     pub(crate) fn find(&mut self, serial: u64) -> Option<&mut Session> {
-        self.sessions.get_mut(&serial)
+        self.sessions.get_mut(&serial).map(|session| &mut **session)
+    }
+
+    pub(crate) fn contains(&self, serial: u64) -> bool {
+        self.sessions.contains_key(&serial)
+    }
+
+    fn key(&self, of: impl Hash) -> Key {
+        self.keys.of(of)
     }
 
     pub(crate) fn by_id(&self, nas: &str, session: &str) -> Option<u64> {
-        self.by_id.get(&(nas.to_owned(), session.to_owned())).copied()
+        self.by_id.get(&self.key((nas, session))).copied()
     }
 
     pub(crate) fn by_line(&self, line: &Line) -> Option<u64> {
-        self.by_line.get(line).copied()
+        self.by_line.get(&self.key(line)).copied()
     }
 
     /// Sessions of a NAS, the earliest first.
@@ -64,19 +111,24 @@ impl Table {
 
     /// Sessions that have exactly this address, or blocks of its ports.
     pub(crate) fn with_address(&self, assigned: &Assigned) -> Vec<u64> {
-        let found = assigned.key().and_then(|key| self.by_address.get(&key));
-        found.cloned().unwrap_or_default()
+        let found = assigned.key().and_then(|key| self.by_address.get(&self.key(key)));
+        found.map(|serials| serials.as_slice().to_vec()).unwrap_or_default()
     }
 
-    pub(crate) fn insert(&mut self, session: Session) -> u64 {
+    /// Adds a session that is found by these lines.
+    pub(crate) fn insert(&mut self, mut session: Session, lines: &[Line]) -> u64 {
         let serial = self.next;
         self.next += 1;
-        self.by_nas.entry(session.nas.clone()).or_default().insert(serial);
+        match self.by_nas.get_mut(&session.nas) {
+            Some(serials) => _ = serials.insert(serial),
+            None => _ = self.by_nas.insert(session.nas.clone(), BTreeSet::from([serial])),
+        }
+        session.lines = lines.iter().map(|line| self.key(line)).collect();
         for line in &session.lines {
-            self.by_line.insert(line.clone(), serial);
+            self.by_line.insert(*line, serial);
         }
         let (id, deadline) = (session.facts.session.clone(), session.deadline);
-        self.sessions.insert(serial, session);
+        self.sessions.insert(serial, Box::new(session));
         self.push_deadline(deadline, serial);
         if let Some(id) = id {
             self.name(serial, &id);
@@ -87,10 +139,12 @@ impl Table {
     /// The session is found by this id from now on.
     pub(crate) fn name(&mut self, serial: u64, id: &str) {
         let Some(session) = self.sessions.get_mut(&serial) else { return };
-        if let Some(old) = session.facts.session.replace(id.to_owned()).filter(|old| old != id) {
-            self.by_id.remove(&(session.nas.clone(), old));
+        if session.facts.session.as_deref() != Some(id)
+            && let Some(old) = session.facts.session.replace(id.to_owned())
+        {
+            self.by_id.remove(&self.keys.of((&*session.nas, &*old)));
         }
-        self.by_id.insert((session.nas.clone(), id.to_owned()), serial);
+        self.by_id.insert(self.keys.of((&*session.nas, id)), serial);
     }
 
     /// Moves the deadline of a session, which is found at it.
@@ -130,10 +184,8 @@ impl Table {
 
     pub(crate) fn hold(&mut self, serial: u64, assigned: &Assigned) {
         let Some(key) = assigned.key() else { return };
-        let serials = self.by_address.entry(key).or_default();
-        if !serials.contains(&serial) {
-            serials.push(serial);
-        }
+        let key = self.key(key);
+        self.by_address.entry(key).and_modify(|serials| serials.add(serial)).or_insert(Serials::One(serial));
     }
 
     /// The session no longer has these.
@@ -150,16 +202,14 @@ impl Table {
 
     fn forget_address(&mut self, serial: u64, assigned: &Assigned) {
         let Some(key) = assigned.key() else { return };
-        if let Some(serials) = self.by_address.get_mut(&key) {
-            serials.retain(|other| *other != serial);
-            if serials.is_empty() {
-                self.by_address.remove(&key);
-            }
+        let key = self.key(key);
+        if self.by_address.get_mut(&key).is_some_and(|serials| serials.remove(serial)) {
+            self.by_address.remove(&key);
         }
     }
 
     /// Takes a session out, and all that leads to it.
-    pub(crate) fn remove(&mut self, serial: u64) -> Option<Session> {
+    pub(crate) fn remove(&mut self, serial: u64) -> Option<Box<Session>> {
         let open: Vec<Assigned> = self.sessions.get(&serial)?.open().map(|hold| hold.assigned).collect();
         let session = self.sessions.remove(&serial)?;
         self.weight -= session.weight;
@@ -172,7 +222,7 @@ impl Table {
             }
         }
         if let Some(id) = &session.facts.session {
-            let key = (session.nas.clone(), id.clone());
+            let key = self.key((&*session.nas, &**id));
             if self.by_id.get(&key) == Some(&serial) {
                 self.by_id.remove(&key);
             }
@@ -188,9 +238,9 @@ impl Table {
 
     /// Takes all out, the earliest first.
     pub(crate) fn drain(&mut self) -> Vec<Session> {
-        let mut all: Vec<(u64, Session)> = std::mem::take(self).sessions.into_iter().collect();
+        let mut all: Vec<(u64, Box<Session>)> = std::mem::take(self).sessions.into_iter().collect();
         all.sort_by_key(|(serial, session)| (session.start, *serial));
-        all.into_iter().map(|(_, session)| session).collect()
+        all.into_iter().map(|(_, session)| *session).collect()
     }
 }
 
@@ -206,11 +256,11 @@ mod tests {
 
     fn session(deadline: Nanos) -> Session {
         Session {
+            id: ringtap_model::Id([0; 16]),
             nas: "nas".to_owned(),
             facts: Facts::default(),
-            lines: Vec::new(),
+            lines: Box::default(),
             begun_by: SessionBegin::Accepted,
-            first_frame: 1,
             first: Nanos::ZERO,
             start: Nanos::ZERO,
             last: Nanos::ZERO,
@@ -221,6 +271,8 @@ mod tests {
             packets: 0,
             retransmissions: 0,
             changes: 0,
+            is_changed: false,
+            recorded: None,
         }
     }
 
@@ -228,12 +280,12 @@ mod tests {
     #[test]
     fn deadlines_that_move_forth_and_back_take_no_more_room() {
         let mut table = Table::default();
-        let first = table.insert(session(Nanos::from_secs(500)));
-        let other = table.insert(session(Nanos::from_secs(300)));
+        let first = table.insert(session(Nanos::from_secs(500)), &[]);
+        let other = table.insert(session(Nanos::from_secs(300)), &[]);
         for second in 0..10_000 {
             table.set_deadline(first, Nanos::from_secs(100_000 + second));
             table.set_deadline(first, Nanos::from_secs(400));
-            let gone = table.insert(session(Nanos::from_secs(200_000)));
+            let gone = table.insert(session(Nanos::from_secs(200_000)), &[]);
             table.remove(gone);
             assert!(table.deadlines.len() <= 2 * table.len() + 2 + FEW, "{}", table.deadlines.len());
         }

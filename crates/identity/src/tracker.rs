@@ -38,10 +38,11 @@ impl Tracker for IdentityTracker {
     }
 }
 
-fn is_radius(datagram: &Datagram<'_>) -> bool {
+/// Whether a datagram is a RADIUS packet by its content.
+pub fn is_radius(datagram: &Datagram<'_>) -> bool {
     looks_like_radius(datagram.data)
 }
 
-/// Authentication, accounting, their numbers before RFC 2865, and dynamic authorisation (RFC 5176, and
-/// Cisco's).
-const PORTS: [u16; 6] = [1812, 1813, 1645, 1646, 3799, 1700];
+/// Ports of RADIUS: authentication, accounting, their numbers before RFC 2865, and dynamic authorisation (RFC
+/// 5176, and Cisco's).
+pub const PORTS: [u16; 6] = [1812, 1813, 1645, 1646, 3799, 1700];

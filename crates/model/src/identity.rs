@@ -50,6 +50,10 @@ record! {
         pub last_port: Option<u16>,
         /// Attribute that named it.
         pub attribute: String,
+        /// Framed-Interface-Id, in hexadecimal digits: users who share the prefix of a link differ in it (RFC
+        /// 3162 section 2.2).
+        #[if_absent = default]
+        pub interface_id: Option<String>,
         /// From when on the session had it.
         #[name = "from_us"]
         pub from: Nanos,
@@ -100,9 +104,15 @@ record! {
         pub octets_out: Option<u64>,
         /// What it was first heard of by.
         pub begun_by: SessionBegin,
+        /// When a packet was first about it.
+        #[name = "first_us"]
+        pub first: Nanos,
         /// When a packet was last about it.
         #[name = "last_us"]
         pub last: Nanos,
+        /// Acct-Interim-Interval: seconds between its reports, where the server asked for them.
+        #[if_absent = default]
+        pub interim_s: Option<u32>,
         /// Acct-Terminate-Cause of its end (RFC 2866 section 5.10).
         pub terminate_cause: Option<u32>,
         /// When it began by the NAS's clock (Event-Timestamp of its start).

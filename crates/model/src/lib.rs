@@ -24,7 +24,8 @@
 //! | `definition` | macros that define each field once |
 //! | [`note`], [`direction`] | [`Note`], what an engineer would remark, and [`Direction`] |
 //! | [`call`], [`stream`], [`registration`], [`message`], [`transaction`], [`alarm`] | the records |
-//! | [`identity`] | the record of a subscriber's session |
+//! | [`identity`], [`subscriber`] | the record of a subscriber's session; when two names are one subscriber's
+//! |
 //! | [`amendment`] | what a later record changes of earlier ones |
 #![forbid(unsafe_code)]
 
@@ -44,6 +45,7 @@ pub mod note;
 pub mod record;
 pub mod registration;
 pub mod stream;
+pub mod subscriber;
 pub mod transaction;
 pub mod units;
 pub mod user;

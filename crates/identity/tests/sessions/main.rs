@@ -4,3 +4,4 @@ mod cases;
 mod gaps;
 mod model;
 mod packets;
+mod restart;

@@ -55,6 +55,15 @@ impl Wire {
         Self { sessions: Sessions::new(limits, Secrets::default()), frame: 0, identifier: 0, port: 40_000 }
     }
 
+    /// Frames and identifiers so far, and how another table goes on behind them.
+    pub(crate) fn frames(&self) -> (u64, u8) {
+        (self.frame, self.identifier)
+    }
+
+    pub(crate) fn go_on(&mut self, frames: (u64, u8)) {
+        (self.frame, self.identifier) = frames;
+    }
+
     /// Any packet; returns its frame's number.
     pub(crate) fn packet(&mut self, second: u64, src: Endpoint, dst: Endpoint, bytes: &[u8]) -> u64 {
         self.frame += 1;
