@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,8 +10,10 @@ use ringtap_model::{Id, Nanos};
 use rusqlite::Connection;
 
 use crate::changed_minutes;
+use crate::database::{connect, inode, remove};
+use crate::identities::IdentityFiles;
 use crate::migration::{self, OnMigration};
-use crate::record::{Encoders, PendingRecord};
+use crate::record::{AnyRecord, Encoders, PendingRecord};
 use crate::tables::{FileState, Tables};
 use crate::{Day, Error, directory, schema};
 
@@ -29,6 +30,7 @@ pub(crate) struct DayFiles {
     open: BTreeMap<Day, OpenDay>,
     used: BTreeSet<Day>,
     encoders: Encoders,
+    identities: IdentityFiles,
     /// Calls of streams that were written, each with the day of the stream, that are not in the file of that
     /// day.
     elsewhere: BTreeSet<(Day, Id)>,
@@ -57,6 +59,7 @@ impl DayFiles {
             io::ErrorKind::NotFound => Error::CannotCreate { path: dir.to_owned() },
             _ => Error::io(dir, error),
         })?;
+        let identities = IdentityFiles::new(dir, patience, pages, cache);
         let mut files = Self {
             dir: dir.to_owned(),
             pages,
@@ -65,6 +68,7 @@ impl DayFiles {
             open: BTreeMap::new(),
             used: BTreeSet::new(),
             encoders: Encoders::new().ok_or_else(|| Error::io(dir, io::ErrorKind::OutOfMemory.into()))?,
+            identities,
             elsewhere: BTreeSet::new(),
             on_migration,
         };
@@ -115,6 +119,11 @@ impl DayFiles {
     ) -> Result<(), Error> {
         let mut days = BTreeMap::<Day, Vec<&PendingRecord>>::new();
         for record in records {
+            if let AnyRecord::Identity(identity) = &record.record {
+                self.used.insert(record.day());
+                self.identities.write(identity, &mut self.encoders.identity)?;
+                continue;
+            }
             days.entry(record.day()).or_default().push(record);
         }
         for (day, records) in days {
@@ -126,6 +135,7 @@ impl DayFiles {
 
     /// Makes everything that was written durable.
     pub(crate) fn commit(&mut self) -> Result<(), Error> {
+        self.identities.commit()?;
         let days: Vec<Day> = self.open.keys().copied().collect();
         days.iter().try_for_each(|day| self.look_up_calls(*day))?;
         // Before, for a kill in between; and after, since only then who computes the minute finds the stream.
@@ -187,6 +197,7 @@ impl DayFiles {
 
     /// Closes every file, so that the next use begins with what is there then.
     pub(crate) fn close(&mut self) {
+        self.identities.close();
         self.open.clear();
     }
 
@@ -202,7 +213,9 @@ impl DayFiles {
             self.delete(day)?;
             gone.push(day);
         }
+        gone.extend(self.identities.delete_before(limit)?);
         gone.sort();
+        gone.dedup();
         Ok(gone)
     }
 
@@ -229,14 +242,7 @@ impl DayFiles {
     fn delete(&mut self, day: Day) -> Result<(), Error> {
         self.open.remove(&day);
         let path = self.dir.join(day.file_name());
-        fs::remove_file(&path).map_err(|error| Error::io(&path, error))?;
-        for suffix in ["-wal", "-shm"] {
-            let mut beside = path.clone().into_os_string();
-            beside.push(suffix);
-            // A file that was closed well has none.
-            let _ = fs::remove_file(PathBuf::from(beside));
-        }
-        Ok(())
+        remove(&path)
     }
 
     /// Opens the file of a day, if it is not open.
@@ -254,7 +260,8 @@ impl DayFiles {
                     self.open.remove(&oldest);
                 }
             }
-            let mut connection = open(path, self.patience, self.pages, self.cache)?;
+            let mut connection = connect(path, self.patience, self.pages, self.cache)?;
+            schema::create(&mut connection, path)?;
             migration::migrate(&mut connection, path, &mut self.encoders, &self.on_migration)?;
             changed_minutes::prepare(&mut connection).map_err(|error| Error::database(path, error))?;
             let state = FileState::default();
@@ -290,42 +297,7 @@ impl OpenDay {
     }
 }
 
-fn inode(path: &Path) -> Option<(u64, u64)> {
-    fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
-}
-
-/// Opens a day file to write, creating and migrating it as needed.
-///
-/// synchronous=FULL: in WAL mode a commit then syncs the log, so that what is acknowledged survives a power
-/// cut and not the process alone. A batch costs one sync.
-fn open(path: &Path, patience: Duration, pages: Option<u32>, cache: usize) -> Result<Connection, Error> {
-    let failed = |error| Error::database(path, error);
-    let mut connection = Connection::open(path).map_err(failed)?;
-    connection.busy_timeout(patience).map_err(failed)?;
-    // Takes effect in a file that is created.
-    connection.pragma_update(None, "page_size", PAGE).map_err(failed)?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(())).map_err(failed)?;
-    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-    // Pages that change with every batch are copied into the file once in so many.
-    connection.pragma_update_and_check(None, "wal_autocheckpoint", LOG_PAGES, |_| Ok(())).map_err(failed)?;
-    let log = i64::from(LOG_PAGES) * i64::from(PAGE);
-    connection.pragma_update_and_check(None, "journal_size_limit", log, |_| Ok(())).map_err(failed)?;
-    // The part of the indexes by id and key that belongs to the present had better be in memory. In KiB where
-    // negative.
-    let kibibytes = i64::try_from(cache >> 10).unwrap_or(i64::MAX);
-    connection.pragma_update(None, "cache_size", -kibibytes).map_err(failed)?;
-    if let Some(pages) = pages {
-        connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(failed)?;
-    }
-    schema::create(&mut connection, path)?;
-    Ok(connection)
-}
-
 /// Memory for pages of an open file, for commands that write.
 pub(crate) const CACHE: usize = 64 << 20;
-/// Pages of the log after which they are copied into the file: 64 MiB.
-const LOG_PAGES: u32 = 8192;
-/// Bytes of a page.
-const PAGE: u32 = 8192;
 /// Files held open.
 const OPEN: usize = 8;

@@ -295,7 +295,8 @@ fn open(path: &Path, on_migration: &OnMigration) -> Result<Option<Connection>, E
     }
 }
 
-fn open_read_only(path: &Path) -> Result<Connection, Error> {
+/// Opens a database to read, also where its log cannot be written.
+pub(crate) fn open_read_only(path: &Path) -> Result<Connection, Error> {
     let failed = |error| Error::database(path, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;

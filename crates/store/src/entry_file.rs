@@ -4,9 +4,9 @@
 //! Eight bytes that name the kind of file, then entries: length (u32, little endian), CRC-32C of length and
 //! payload (u32), payload. Whatever does not check ends the file: it is cut off there and written over.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use ringtap_cpu::crc32c;
@@ -35,8 +35,12 @@ impl EntryFile {
     /// A new file in place of whatever is there.
     pub(crate) fn create(path: &Path, magic: Magic) -> Result<Self, Error> {
         let failed = |error| Error::file(path, error);
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(true).open(path);
+        // What waits here has not been sorted by who may read it: nobody else may.
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(path);
         let file = file.map_err(failed)?;
+        // Also where an earlier version made it. Who may write it and is not its owner cannot.
+        let _ = file.set_permissions(Permissions::from_mode(0o600));
         file.write_all_at(&magic, 0).map_err(failed)?;
         sync_parent(path).map_err(failed)?;
         Ok(Self { path: path.to_owned(), file, len: magic.len() as u64 })

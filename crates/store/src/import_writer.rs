@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use ringtap_model::{Alarm, Amendment, Call, Message, Registration, Stream, Transaction};
+use ringtap_model::{Alarm, Amendment, Call, Identity, Message, Registration, Stream, Transaction};
 
 use crate::Error;
 use crate::day_files::{CACHE, DayFiles};
@@ -28,6 +28,8 @@ pub struct RecordCounts {
     pub transactions: u64,
     /// Alarms, also those that were changed.
     pub alarms: u64,
+    /// Sessions of subscribers, also those that were changed.
+    pub identities: u64,
     /// Amendments: calls whose conversation became another one after their record was made.
     pub amendments: u64,
     /// Day files they went to.
@@ -109,6 +111,11 @@ impl ImportWriter {
         self.send(Job::Record(AnyRecord::Alarm(Box::new(alarm.clone()))))
     }
 
+    /// Queues a session of a subscriber, which replaces what is stored of it. Waits while the queue is full.
+    pub fn identity(&mut self, identity: &Identity) -> Result<(), Error> {
+        self.send(Job::Record(AnyRecord::Identity(Box::new(identity.clone()))))
+    }
+
     /// Returns when everything queued so far is on disk: committed and synced.
     pub fn flush(&self) -> Result<(), Error> {
         let (done, wait) = sync_channel(1);
@@ -160,6 +167,7 @@ impl RecordCounts {
         self.messages += others.messages;
         self.transactions += others.transactions;
         self.alarms += others.alarms;
+        self.identities += others.identities;
         self.amendments += others.amendments;
     }
 
@@ -171,6 +179,7 @@ impl RecordCounts {
             RecordType::Message => self.messages += 1,
             RecordType::Transaction => self.transactions += 1,
             RecordType::Alarm => self.alarms += 1,
+            RecordType::Identity => self.identities += 1,
             RecordType::Amendment => self.amendments += 1,
         }
     }

@@ -32,7 +32,8 @@
 //! messages, transactions, alarms, each whole in a compact form, and beside it columns for what is searched
 //! by. The day of a record follows from the record alone, so the same record always goes to the same row:
 //! written twice it changes nothing. `held/` has such files with the records of calls on hold,
-//! which are read when the day itself has been deleted.
+//! which are read when the day itself has been deleted. `identity/` has files of subscribers' sessions, which
+//! only their owner may read.
 //!
 //! | module | holds |
 //! |---|---|
@@ -42,6 +43,7 @@
 //! | `schema`, [`migration`] | the tables; files of older versions |
 //! | `record`, `formats` | a record with its table and day; the formats that a file describes |
 //! | `keys`, `texts` | keys for numbers and Call-IDs; texts that many records have |
+//! | `database` | a file of SQLite: opened to write, deleted |
 //! | `tables`, `day_files` | one file that is written to; all of them |
 //! | `day_reader` | one file that is read |
 //! | [`import_writer`] | [`ImportWriter`], for a run that ends and may fail |
@@ -50,6 +52,7 @@
 //! | [`settings`] | [`StoreSettings`]: where it writes, and how much may wait |
 //! | [`rollups`] | what is computed of each minute, and stored |
 //! | `changed_minutes` | minutes of which a record changed |
+//! | [`identities`] | [`IdentityReader`]: sessions of subscribers, and who had an address |
 //! | `holds` | [`hold`], [`release`]: records that outlive their day |
 //! | [`journal`] | [`Journal`] of calls in progress |
 //! | `outbox`, `entry_file` | records that wait on disk; files of which a kill can tear the end |
@@ -63,6 +66,7 @@
 
 pub mod annotate;
 mod changed_minutes;
+mod database;
 pub mod day;
 mod day_files;
 mod day_reader;
@@ -73,6 +77,7 @@ mod follower;
 pub mod format;
 mod formats;
 mod holds;
+pub mod identities;
 pub mod import_writer;
 pub mod journal;
 mod keys;
@@ -97,6 +102,7 @@ pub use day::Day;
 pub use error::Error;
 pub use follower::{Follower, Places};
 pub use holds::{hold, release};
+pub use identities::IdentityReader;
 pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
 pub use migration::{Migration, OnMigration};

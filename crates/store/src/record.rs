@@ -1,6 +1,8 @@
 //! A record on its way to its table and back: the table, the columns and the day of each type of record.
 
-use ringtap_model::{Alarm, Amendment, Call, Id, Message, Nanos, Record, Registration, Stream, Transaction};
+use ringtap_model::{
+    Alarm, Amendment, Call, Id, Identity, Message, Nanos, Record, Registration, Stream, Transaction,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +19,12 @@ pub(crate) enum RecordType {
     Message,
     Transaction,
     Alarm,
+    Identity,
     Amendment,
 }
 
 /// Types of record that have a table of their own. They come before all others.
-pub(crate) const TABLES: usize = RecordType::Alarm as usize + 1;
+pub(crate) const TABLES: usize = RecordType::Identity as usize + 1;
 /// Types of record.
 pub(crate) const TYPES: usize = RecordType::Amendment as usize + 1;
 
@@ -185,6 +188,28 @@ impl StoredRecord for Alarm {
     }
 }
 
+impl StoredRecord for Identity {
+    const TYPE: RecordType = RecordType::Identity;
+    const TABLE: &'static str = "identities";
+    const START: &'static str = "first_us";
+    const COLUMNS: &'static str = "id, first_us, last_us, is_open, format, record";
+    const APART: &'static [&'static str] = &["id"];
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.identity
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    /// When it was first heard of: what is known of its beginning may change, this does not.
+    #[expect(clippy::misnamed_getters, reason = "the day of the record, not of the session's beginning")]
+    fn start(&self) -> Nanos {
+        self.first
+    }
+}
+
 /// A record of any type.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum AnyRecord {
@@ -194,6 +219,7 @@ pub(crate) enum AnyRecord {
     Message(Box<Message>),
     Transaction(Box<Transaction>),
     Alarm(Box<Alarm>),
+    Identity(Box<Identity>),
     Amendment(Box<Amendment>),
 }
 
@@ -235,6 +261,7 @@ impl PendingRecord {
             AnyRecord::Message(message) => message.start(),
             AnyRecord::Transaction(transaction) => transaction.start(),
             AnyRecord::Alarm(alarm) => alarm.start(),
+            AnyRecord::Identity(identity) => StoredRecord::start(&**identity),
             AnyRecord::Amendment(amendment) => amendment.start,
         })
     }
@@ -248,6 +275,7 @@ impl PendingRecord {
             AnyRecord::Message(message) => message.json(),
             AnyRecord::Transaction(transaction) => transaction.json(),
             AnyRecord::Alarm(alarm) => alarm.json(),
+            AnyRecord::Identity(identity) => identity.json(),
             AnyRecord::Amendment(amendment) => json(&**amendment),
         };
         [if self.from_journal { JOURNAL } else { RECORD }].into_iter().chain(json.bytes()).collect()
@@ -274,6 +302,7 @@ impl AnyRecord {
             Self::Message(_) => RecordType::Message,
             Self::Transaction(_) => RecordType::Transaction,
             Self::Alarm(_) => RecordType::Alarm,
+            Self::Identity(_) => RecordType::Identity,
             Self::Amendment(_) => RecordType::Amendment,
         }
     }
@@ -294,6 +323,7 @@ impl AnyRecord {
             Message::NAME => read(json).map(Self::Message),
             Transaction::NAME => read(json).map(Self::Transaction),
             Alarm::NAME => read(json).map(Self::Alarm),
+            Identity::NAME => read(json).map(Self::Identity),
             Amendment::NAME => read(json).map(Self::Amendment),
             _ => None,
         }
@@ -308,6 +338,7 @@ pub(crate) struct Encoders {
     pub(crate) message: Encoder<Message>,
     pub(crate) transaction: Encoder<Transaction>,
     pub(crate) alarm: Encoder<Alarm>,
+    pub(crate) identity: Encoder<Identity>,
 }
 
 impl Encoders {
@@ -320,6 +351,7 @@ impl Encoders {
             message: encoder()?,
             transaction: encoder()?,
             alarm: encoder()?,
+            identity: encoder()?,
         })
     }
 }
@@ -387,6 +419,7 @@ mod tests {
                 AnyRecord::Message(Box::new(message())),
                 AnyRecord::Transaction(Box::new(samples::transaction())),
                 AnyRecord::Alarm(Box::new(samples::alarm())),
+                AnyRecord::Identity(Box::new(samples::identity())),
             ] {
                 let pending = PendingRecord { record, from_journal };
                 assert_eq!(PendingRecord::unpacked(&pending.packed()), Some(pending));

@@ -50,7 +50,7 @@ impl RecordCounts {
     /// Records of all kinds.
     pub fn records(&self) -> u64 {
         let outside_calls = self.registrations + self.messages + self.transactions;
-        self.calls + self.streams + outside_calls + self.alarms + self.amendments
+        self.calls + self.streams + outside_calls + self.alarms + self.identities + self.amendments
     }
 }
 
@@ -169,6 +169,7 @@ impl SharedState {
             messages: get(&counts[RecordType::Message as usize]),
             transactions: get(&counts[RecordType::Transaction as usize]),
             alarms: get(&counts[RecordType::Alarm as usize]),
+            identities: get(&counts[RecordType::Identity as usize]),
             amendments: get(&counts[RecordType::Amendment as usize]),
             days: 0,
         };

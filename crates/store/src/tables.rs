@@ -87,6 +87,8 @@ impl<'t> Tables<'t> {
             AnyRecord::Message(message) => self.message(message),
             AnyRecord::Transaction(transaction) => self.transaction(transaction),
             AnyRecord::Alarm(alarm) => self.other(&**alarm, &[]),
+            // Sessions have files of their own.
+            AnyRecord::Identity(_) => Ok(()),
             AnyRecord::Amendment(amendment) => self.amendment(amendment),
         }
     }

@@ -1,4 +1,4 @@
-//! `ringtap identity`: who had which addresses, from RADIUS.
+//! `ringtap identity`: who had which addresses, from RADIUS: of captures, or of the database.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -15,6 +15,7 @@ use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
 use ringtap_report::time::{self, Moment};
 use ringtap_report::{identities, json};
+use ringtap_store::IdentityReader;
 
 use crate::duration::duration;
 use crate::exit::{Exit, Misuse};
@@ -27,14 +28,23 @@ use crate::screen::Screen;
 /// One line a session: when it began and ended, user and station, every address and prefix, its NAS, the
 /// bytes that it carried, and why it ended. With an address, only those who had it: at the time of `--at`, or
 /// at any time; with the frames in which they got it and lost it. An address with a port finds the user of a
-/// block of ports at a shared address.
+/// block of ports at a shared address. Without capture files, the database of `ringtap run` is asked, which
+/// only root and the service's user may read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IdentityArgs {
-    /// Capture files; `-` is standard input. Among them, at most one address: `203.0.113.7`,
+    /// Capture files; `-` is standard input. Among them, or alone, at most one address: `203.0.113.7`,
     /// `203.0.113.7:40001`, `2001:db8::1`, `[2001:db8::1]:40001`
-    #[arg(required = true, value_name = "FILE|ADDRESS")]
+    #[arg(value_name = "FILE|ADDRESS")]
     inputs: Vec<PathBuf>,
+    /// Sessions of this user or station: a User-Name with or without its realm, a MAC address or number in
+    /// any notation
+    #[arg(long, value_name = "NAME")]
+    user: Option<String>,
+    /// Directory of the database, which is asked where no files are named; without this, the one that `run`
+    /// writes to unless configured otherwise
+    #[arg(long, value_name = "DIR")]
+    store: Option<PathBuf>,
     #[command(flatten)]
     unpacking: Unpacking,
     /// When the address was used, as '2026-11-21 14:02:07'; in UTC where no zone is given and the output is
@@ -61,6 +71,8 @@ const EXAMPLES: &str = "\
 Examples:
   ringtap identity radius.pcap
   ringtap identity radius.pcap 203.0.113.7:40001 --at '2026-11-21 14:02:07'
+  ringtap identity 203.0.113.7:40001 --at '2026-11-21 14:02:07' --store /var/lib/ringtap/records
+  ringtap identity --user bob@example.org
   ringtap identity --secrets clients.txt radius-*.pcap.gz 2001:db8:7::1
   ringtap identity radius.pcap --format jsonl | jq -r 'select(.end_cause == \"reassigned\") | .user'";
 
@@ -72,7 +84,12 @@ const WRITING: &str = "cannot write the results";
 impl IdentityArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let (files, asked) = self.split()?;
+        let (files, question) = self.split()?;
+        if files.is_empty() {
+            let found = self.stored(&question)?;
+            self.show(&found, &question, screen)?;
+            return Ok(Exit::Done);
+        }
         let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
         let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
         let limits = Limits { sessions: self.max_sessions, idle, ..Limits::default() };
@@ -81,42 +98,77 @@ impl IdentityArgs {
         let bar = input.progress(screen, "reading");
         let mut found = Found::default();
         let pass = input.pass_to(tracker, &mut found, &bar);
-        if self.format == Format::Table {
-            screen.page();
-        }
-        self.print(&found, asked, screen).context(WRITING)?;
+        found.records.retain(|record| question.is_about(record));
+        self.show(&found, &question, screen)?;
         self.remark(&found.counts, files.len(), screen);
         Ok(pass.exit(screen))
     }
 
-    /// The files, and the address that is asked for.
-    fn split(&self) -> anyhow::Result<(Vec<PathBuf>, Option<Asked>)> {
-        let (mut files, mut asked) = (Vec::new(), None);
+    /// The files, and what is asked.
+    fn split(&self) -> anyhow::Result<(Vec<PathBuf>, Question)> {
+        let (mut files, mut address) = (Vec::new(), None);
         for input in &self.inputs {
             match input.to_str().and_then(endpoint) {
-                Some(_) if asked.is_some() => {
+                Some(_) if address.is_some() => {
                     return Err(
                         Misuse(format!("`{}` is a second address: ask for one", input.display())).into()
                     );
                 }
-                Some((address, port)) => {
-                    let at = self.at.map(Moment::instant);
-                    asked = Some(Asked { address, port, at });
-                }
+                Some(found) => address = Some(found),
                 None => files.push(input.clone()),
             }
         }
-        let problem = match (&asked, files.is_empty()) {
-            (_, true) => "name the capture files to search, too",
-            (None, false) if self.at.is_some() => "`--at` needs an address: whose session is asked for?",
-            _ => return Ok((files, asked)),
+        let asks = address.is_some() || self.user.is_some();
+        let problem = match files.is_empty() {
+            _ if address.is_some() && self.user.is_some() => {
+                "ask for an address or for a user, not for both: whoever had the address is named"
+            }
+            true if !asks => "name capture files; or, to ask the database, an address or `--user <NAME>`",
+            true if self.secrets.is_some() => "`--secrets` checks packets: name the capture files, too",
+            false if self.store.is_some() => "name capture files or `--store`, not both: one is searched",
+            _ if self.at.is_some() && !asks => {
+                "`--at` needs an address or `--user`: whose session is asked for?"
+            }
+            _ => {
+                let at = self.at.map(Moment::instant);
+                let is_stored = files.is_empty();
+                return Ok((files, Question { address, user: self.user.clone(), at, is_stored }));
+            }
         };
         Err(Misuse(problem.to_owned()).into())
     }
 
-    fn print(&self, found: &Found, asked: Option<Asked>, screen: &mut Screen) -> io::Result<()> {
+    /// What the database has of it.
+    fn stored(&self, question: &Question) -> anyhow::Result<Found> {
+        let usual = ringtap_daemon::default_records();
+        let directory = self.store.as_deref().unwrap_or(&usual);
+        if self.store.is_none() && matches!(directory.try_exists(), Ok(false)) {
+            let text = format!(
+                "name the capture files to search, or the database with `--store <DIR>`: the usual \
+                 directory, {}, does not exist",
+                directory.display()
+            );
+            return Err(Misuse(text).into());
+        }
+        let reader = IdentityReader::open(directory)?;
+        let records = match (question.address, &question.user) {
+            (Some((address, port)), _) => reader.with_address(address, port, question.at)?,
+            (None, Some(user)) => reader.named(user, question.at)?,
+            (None, None) => Vec::new(),
+        };
+        Ok(Found { records, counts: Counts::default() })
+    }
+
+    fn show(&self, found: &Found, question: &Question, screen: &mut Screen) -> anyhow::Result<()> {
+        if self.format == Format::Table {
+            screen.page();
+        }
+        self.print(found, question, screen).context(WRITING)
+    }
+
+    fn print(&self, found: &Found, question: &Question, screen: &mut Screen) -> io::Result<()> {
         let Screen { out, width, colour, .. } = screen;
-        let holders = asked.map(|asked| asked.holders(&found.records));
+        let holders = question.holders(&found.records);
         let sessions: Vec<&Identity> = match &holders {
             Some(holders) => distinct(holders),
             None => found.records.iter().collect(),
@@ -130,9 +182,9 @@ impl IdentityArgs {
                 let csv = Csv::begin(out, RecordKind::Identities)?;
                 sessions.iter().try_for_each(|session| csv.record(out, RecordKind::Identities, *session))?;
             }
-            Format::Table => match (&holders, asked) {
-                (Some(holders), Some(asked)) => asked.write(holders, out, *width, *colour)?,
-                _ => write_sessions(found, out, *width, *colour)?,
+            Format::Table => match (&holders, question.address) {
+                (Some(holders), Some(address)) => question.write(address, holders, out, *width, *colour)?,
+                _ => write_sessions(found, question.is_stored, out, *width, *colour)?,
             },
         }
         out.flush()
@@ -185,35 +237,47 @@ fn read_secrets(path: &Path) -> anyhow::Result<Secrets> {
     Secrets::parse(text).with_context(|| format!("cannot read the secrets in `{name}`"))
 }
 
-/// The address that is asked for.
-#[derive(Clone, Copy, Debug)]
-struct Asked {
-    address: IpAddr,
-    port: Option<u16>,
+/// What is asked: who had an address, or what a user had; everything where it is neither.
+#[derive(Clone, Debug)]
+struct Question {
+    address: Option<(IpAddr, Option<u16>)>,
+    user: Option<String>,
     at: Option<Nanos>,
+    /// The database is asked, no captures.
+    is_stored: bool,
 }
 
-impl Asked {
-    fn holders(self, records: &[Identity]) -> Vec<Holder<'_>> {
-        Holders::new(records).find(self.address, self.port, self.at)
+impl Question {
+    /// Whether a session is of the user who is asked for, if one is, and at that time.
+    fn is_about(&self, session: &Identity) -> bool {
+        let Some(user) = &self.user else { return true };
+        let had_begun = |at: Nanos| session.start <= at && session.end.is_none_or(|end| at < end);
+        session.is_named(user) && self.at.is_none_or(had_begun)
+    }
+
+    /// Those who had the address, if one is asked for.
+    fn holders<'a>(&self, records: &'a [Identity]) -> Option<Vec<Holder<'a>>> {
+        let (address, port) = self.address?;
+        Some(Holders::new(records).find(address, port, self.at))
     }
 
     fn write(
-        self,
+        &self,
+        (address, port): (IpAddr, Option<u16>),
         holders: &[Holder<'_>],
         out: &mut dyn Write,
         width: usize,
         colour: bool,
     ) -> io::Result<()> {
-        let Self { address, port, at } = self;
-        let when = at.map_or("at any time".to_owned(), |at| format!("at {}", time::full(at)));
+        let when = self.at.map_or("at any time".to_owned(), |at| format!("at {}", time::full(at)));
         let what = match (address, port) {
             (IpAddr::V6(address), Some(port)) => format!("[{address}]:{port}"),
             (address, Some(port)) => format!("{address}:{port}"),
             (address, None) => address.to_string(),
         };
         if holders.is_empty() {
-            return writeln!(out, "{what} {when}: nobody, as far as these captures tell");
+            let source = if self.is_stored { "the database tells" } else { "these captures tell" };
+            return writeln!(out, "{what} {when}: nobody, as far as {source}");
         }
         writeln!(out, "{what} {when}:")?;
         let rows = holders.iter().map(|holder| (holder.identity, holder.held));
@@ -232,7 +296,13 @@ fn distinct<'a>(holders: &[Holder<'a>]) -> Vec<&'a Identity> {
     sessions
 }
 
-fn write_sessions(found: &Found, out: &mut dyn Write, width: usize, colour: bool) -> io::Result<()> {
+fn write_sessions(
+    found: &Found,
+    is_stored: bool,
+    out: &mut dyn Write,
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
     let Found { records, counts } = found;
     if !records.is_empty() {
         identities::write(out, records, width, colour)?;
@@ -240,6 +310,9 @@ fn write_sessions(found: &Found, out: &mut dyn Write, width: usize, colour: bool
     }
     let open = records.iter().filter(|record| record.end.is_none()).count();
     writeln!(out, "{} found, {open} open at the end", counted(records.len() as u64, "session"))?;
+    if is_stored {
+        return Ok(());
+    }
     let Counts { packets, retransmissions, malformed, unpaired, unanswered, rejected, .. } = *counts;
     let packets = counted(packets, "RADIUS packet");
     writeln!(

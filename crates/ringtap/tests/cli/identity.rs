@@ -4,6 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use ringtap_store::ImportWriter;
+use ringtap_testing::samples;
+
 use crate::built::Built;
 use crate::found::text;
 use crate::run::{file, run};
@@ -122,12 +125,45 @@ fn authenticators_are_checked_with_secrets_that_nobody_else_reads() {
     assert!(wrong.err.contains("line 2") && !wrong.err.contains("hunter2"), "{wrong:?}");
 }
 
+/// The database is asked where no file is named.
+#[test]
+fn who_had_an_address_by_the_database() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let records = folder.path().join("records");
+    let none = run(["identity", "203.0.113.7", "--store", text(&records)]);
+    assert!(none.status == 1 && none.err.contains("holds no day files"), "{none:?}");
+    let session = samples::identity();
+    let mut writer = ImportWriter::open(&records).expect("a new directory");
+    writer.identity(&session).expect("room");
+    writer.close().expect("room");
+    let ask = |asked: &[&str]| run([&["identity", "--store", text(&records)], asked].concat());
+    let found = ask(&["203.0.113.7:40001", "--at", "2026-11-21 02:00:00"]);
+    assert_eq!((found.status, found.err.as_str()), (0, ""), "{found:?}");
+    assert!(found.out.starts_with("203.0.113.7:40001 at 2026-11-21 02:00:00.000:\n"), "{}", found.out);
+    assert!(found.out.contains("bob") && found.out.contains("open"), "{}", found.out);
+    let before = ask(&["203.0.113.7", "--at", "2026-11-21 01:59:59"]).out;
+    assert!(before.ends_with("nobody, as far as the database tells\n"), "{before}");
+    let user = ask(&["--user", "BOB@example.org"]).out;
+    assert!(user.contains("203.0.113.7") && user.contains("1 session found, 1 open at the end"), "{user}");
+    assert!(!user.contains("RADIUS packet"), "no packets were read: {user}");
+    let station = ask(&["--user", "0200.5e10.0001", "--format", "jsonl"]).out;
+    let station: serde_json::Value = serde_json::from_str(&station).expect("a line of JSON");
+    assert_eq!(station["id"], session.id.to_string());
+    assert!(ask(&["--user", "alice"]).out.contains("0 sessions found"));
+    let path = capture(folder.path());
+    let filed = run(["identity", text(&path), "--user", "bob"]).out;
+    assert!(filed.contains("1 session found") && !filed.contains("eve"), "{filed}");
+}
+
 #[test]
 fn arguments_that_make_no_question_are_refused() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = capture(folder.path());
     for (arguments, said) in [
-        (vec!["203.0.113.7"], "name the capture files"),
+        (vec![], "name capture files; or, to ask the database, an address"),
+        (vec!["203.0.113.7", "--secrets", "x"], "name the capture files"),
+        (vec!["203.0.113.7", "--user", "bob"], "an address or for a user, not for both"),
+        (vec![text(&path), "--store", "x"], "name capture files or `--store`, not both"),
         (vec![text(&path), "203.0.113.7", "203.0.113.8"], "`203.0.113.8` is a second address"),
         (vec![text(&path), "--at", "2026-11-21"], "`--at` needs an address"),
     ] {

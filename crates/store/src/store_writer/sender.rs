@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use ringtap_model::{Alarm, Call, Id, Message, Nanos, Registration, Stream, Transaction};
+use ringtap_model::{Alarm, Call, Id, Identity, Message, Nanos, Registration, Stream, Transaction};
 
 use super::journal_thread::JournalJob;
 use crate::journal::CallNote;
@@ -19,6 +19,7 @@ pub(super) enum Job {
     Message(Box<Message>),
     Transaction(Box<Transaction>),
     Alarm(Box<Alarm>),
+    Identity(Box<Identity>),
     /// A call from the journal, with what the spool has of its streams.
     Recovered(Box<Call>, Vec<Stream>),
     /// A stream of such a call, which goes on.
@@ -112,6 +113,24 @@ impl RecordSender {
         }
     }
 
+    /// A session of a subscriber began, changed or ended: it replaces what is stored of it.
+    ///
+    /// # Errors
+    ///
+    /// The queue has no room: the session comes back, to be sent again later.
+    pub fn identity(&self, identity: Box<Identity>) -> Result<(), Box<Identity>> {
+        self.try_send(Job::Identity(identity)).map_err(|job| match job {
+            Job::Identity(identity) => identity,
+            // INVARIANT: the job that comes back is the one that was sent.
+            _ => unreachable!("another job came back"),
+        })
+    }
+
+    /// Counts sessions that nobody will send again.
+    pub fn identities_dropped(&self, count: u64) {
+        self.shared.dropped(RecordType::Identity, count);
+    }
+
     /// A call began, or more is known of it: for the journal. `number` names the call while the program runs,
     /// whatever its record's id is by then. An entry that finds the journal's queue full is left out, and
     /// counted.
@@ -187,6 +206,7 @@ impl fmt::Debug for Job {
             Self::Message(_) => "Message",
             Self::Transaction(_) => "Transaction",
             Self::Alarm(_) => "Alarm",
+            Self::Identity(_) => "Identity",
             Self::Recovered(..) => "Recovered",
             Self::RecoveredStream(_) => "RecoveredStream",
             Self::Flush(_) => "Flush",

@@ -161,6 +161,7 @@ impl WriterThread {
             Job::Message(message) => self.add(AnyRecord::Message(message)),
             Job::Transaction(transaction) => self.add(AnyRecord::Transaction(transaction)),
             Job::Alarm(alarm) => self.add(AnyRecord::Alarm(alarm)),
+            Job::Identity(identity) => self.add(AnyRecord::Identity(identity)),
             Job::Recovered(mut call, streams) => {
                 self.annotate(&mut call);
                 let streams = streams.into_iter().map(|stream| AnyRecord::Stream(Box::new(stream)));
