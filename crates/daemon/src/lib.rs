@@ -35,6 +35,7 @@
 //! | `heads` | the heads of the chains, in the log |
 //! | `locks` | locks that keep a second daemon away |
 //! | `far_tier` | the bucket that older segments move to |
+//! | `radius` | the thread that follows sessions of subscribers |
 //! | `kpis`, `trunk_outcomes` | rollups of KPIs; what became of the calls of each trunk |
 //! | `notices` | who is told of alarms |
 //! | [`hooks`] | calls that have ended, given to commands and servers by `ringtap hooks` |
@@ -67,6 +68,7 @@ mod metrics;
 mod notices;
 mod outcomes;
 mod processes;
+mod radius;
 mod recording;
 mod recovered;
 pub mod retention_report;

@@ -14,9 +14,9 @@ static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
 /// Subjects of log lines. Lines of libraries, under other names, are left out.
-const TARGETS: [&str; 20] = [
+const TARGETS: [&str; 21] = [
     "alarm", "capture", "clock", "console", "control", "engine", "hooks", "journal", "kpi", "loss",
-    "metrics", "mcp", "notify", "rules", "run", "spool", "status", "store", "system", "worker",
+    "metrics", "mcp", "notify", "radius", "rules", "run", "spool", "status", "store", "system", "worker",
 ];
 
 /// Writes lines of information and above to standard error, for commands that run on without a

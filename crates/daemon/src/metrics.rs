@@ -5,6 +5,7 @@ mod family;
 mod hooks;
 mod notices;
 mod outcomes;
+mod radius;
 mod trunks;
 
 use prometheus_client::encoding::text::encode;
@@ -46,6 +47,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     families.extend(of_decisions(now, workers));
     families.extend(of_store(now));
     families.push(of_identities(shared_status));
+    families.extend(radius::families(now.radius));
     families.extend(notices::families(&now.notices));
     families.extend(hooks::families(&now.hooks));
     families.extend(of_conversations(shared_status));
@@ -282,6 +284,7 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
             ("call", written.calls),
             ("stream", written.streams),
             ("registration", written.registrations),
+            ("identity", written.identities),
             ("message", written.messages),
             ("transaction", written.transactions),
             ("alarm", written.alarms),

@@ -18,6 +18,7 @@ use crate::joining::JoinCounts;
 use crate::live_calls::{CallList, LiveCalls};
 use crate::notices::NoticeFigures;
 use crate::outcomes::Outcomes;
+use crate::radius::{RadiusFigures, Seen};
 use crate::trunk_outcomes::TrunkOutcomes;
 
 /// One worker's figures, reported a few times a second.
@@ -75,6 +76,8 @@ pub(crate) struct SharedStatus {
     pub(crate) corrections: Arc<Corrections>,
     /// What became of Identity headers.
     pub(crate) identities: OnceLock<Arc<ringtap_stir::Counts>>,
+    /// Sessions of subscribers; set at the start, but not where they are not followed.
+    pub(crate) radius: OnceLock<Arc<RadiusFigures>>,
     /// Who was told of alarms; not set where nobody is.
     pub(crate) notices: OnceLock<Arc<crate::notices::Notices>>,
     /// Where `ringtap hooks` saves its figures; not set where there are no hooks.
@@ -98,6 +101,7 @@ impl SharedStatus {
         Self {
             live_calls: LiveCalls::new(workers.len()),
             identities: OnceLock::new(),
+            radius: OnceLock::new(),
             notices: OnceLock::new(),
             hooks: OnceLock::new(),
             reports: workers.iter().map(|_| Mutex::default()).collect(),
@@ -164,6 +168,7 @@ impl SharedStatus {
             clock_step: self.clock_step.load(Ordering::Relaxed),
             cleared: self.corrections.erased_at_start(),
             amended: self.corrections.records_amended(),
+            radius: self.radius.get().map(|figures| figures.seen()),
             notices: self.notices.get().map(|notices| notices.figures()).unwrap_or_default(),
             hooks: self.hooks.get().map(|directory| ringtap_hook::figures(directory)).unwrap_or_default(),
             resident: resident(),
@@ -211,6 +216,8 @@ pub(crate) struct Snapshot {
     pub(crate) cleared: u64,
     /// Records of calls that were amended.
     pub(crate) amended: u64,
+    /// Sessions of subscribers; `None` where they are not followed.
+    pub(crate) radius: Option<Seen>,
     /// What became of notices of alarms.
     pub(crate) notices: NoticeFigures,
     /// What became of the calls of hooks.

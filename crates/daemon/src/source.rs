@@ -1,6 +1,7 @@
 //! The source of packets: interfaces, or files to replay.
 
 use ringtap_capture::live::{self, Pace, Tap};
+use ringtap_identity::{Limits, Secrets};
 use ringtap_report::text::counted;
 
 use crate::config::{Config, Speed};
@@ -11,13 +12,16 @@ pub(crate) struct Source {
     /// One for each worker.
     pub(crate) taps: Vec<(Tap, WorkerInfo)>,
     pub(crate) files: bool,
+    /// How sessions are followed, with secrets that only root may be able to read; `None` where they are not.
+    pub(crate) radius: Option<(Limits, Secrets)>,
 }
 
 impl Source {
     pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
         let capture = &config.capture;
         let workers = usize::from(capture.workers.get());
-        let mut source = Self { taps: Vec::new(), files: !capture.files.is_empty() };
+        let (files, radius) = (!capture.files.is_empty(), config.radius.settings()?);
+        let mut source = Self { taps: Vec::new(), files, radius };
         if source.files {
             let pace = match capture.speed {
                 Speed::Max => Pace::Unbound,

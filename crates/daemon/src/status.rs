@@ -232,6 +232,7 @@ mod tests {
             ..WorkerReport::default()
         };
         let snapshot = |scale, seconds| Snapshot {
+            radius: None,
             clock_step: 0,
             at: start + Duration::from_secs(seconds),
             reports: vec![report(scale, seconds), report(scale, seconds)],

@@ -30,6 +30,7 @@ use crate::handover;
 use crate::heads::{HeadLog, RememberedHeads};
 use crate::housekeeping::HousekeepingThread;
 use crate::kpis::KpiThread;
+use crate::radius::{RadiusFeed, RadiusThread};
 use crate::recording::Recording;
 use crate::recovered;
 use crate::shared_status::{self, SharedStatus};
@@ -62,20 +63,27 @@ pub(crate) struct Threads {
     pub(crate) amending: Option<AmendingThread>,
     /// Records the calls that the previous run left; ends by itself.
     pub(crate) recovering: Option<JoinHandle<()>>,
+    /// Follows sessions of subscribers; `None` where they are not followed.
+    pub(crate) radius: Option<RadiusThread>,
     pub(crate) files: bool,
     /// Calls in progress at the end are left to the next run. A replay begins at its beginning again.
     pub(crate) hands_over: bool,
 }
 
 /// An engine for each worker, and the calls and streams that they can follow together.
-fn engines(config: &Config, workers: usize, is_replay: bool) -> (Vec<Engine>, usize, usize) {
+fn engines(
+    config: &Config,
+    workers: usize,
+    is_replay: bool,
+    feed: RadiusFeed,
+) -> (Vec<Engine<RadiusFeed>>, usize, usize) {
     // An attacker must not know which keys collide, in a replay neither.
     let seed = RandomState::new().hash_one(0);
     let limits = config.engine.engine(&config.quality, seed, !is_replay);
     let (calls, streams) = (limits.max_calls, limits.max_streams);
     let engines = match workers {
-        1 => vec![Engine::new(limits)],
-        _ => Engine::team(&limits, workers),
+        1 => vec![Engine::with_tracker(limits, feed)],
+        _ => Engine::team_with_trackers(&limits, workers, || feed.clone()),
     };
     log::info!(
         target: "engine",
@@ -96,12 +104,14 @@ impl Threads {
         clock: &Arc<ClockWatch>,
     ) -> anyhow::Result<Self> {
         let workers = source.taps.len();
-        let (engines, calls, streams) = engines(config, workers, source.files);
+        let (radius, feed) =
+            RadiusThread::start(source.radius, &config.store.directory, store, source.files)?;
+        let (engines, calls, streams) = engines(config, workers, source.files, feed);
         let infos = source.taps.iter().map(|(_, info)| info.clone()).collect();
         let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));
-        let is_replay = source.files;
         let recording =
-            Recording::start(config, workers, calls, is_replay, secrets, &shared_status, far_tier)?;
+            Recording::start(config, workers, calls, source.files, secrets, &shared_status, far_tier)?;
+        let _ = radius.as_ref().map(|radius| shared_status.radius.set(Arc::clone(&radius.figures)));
         let mut threads = Self {
             recording,
             shared_status,
@@ -112,6 +122,7 @@ impl Threads {
             alarms: None,
             amending: None,
             recovering: None,
+            radius,
             files: source.files,
             hands_over: !source.files && config.journal.enabled,
         };
@@ -323,6 +334,8 @@ impl Threads {
             them from the journal");
             drop(ended);
         }
+        // The engines are gone, and with them who passes packets to it.
+        self.radius.into_iter().for_each(RadiusThread::close);
         self.alarms.into_iter().for_each(AlarmService::close);
         if let Some(amending) = self.amending {
             amending.close();

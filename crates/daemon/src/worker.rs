@@ -21,12 +21,13 @@ use crate::call_notes;
 use crate::config::Speed;
 use crate::live_calls::CallList;
 use crate::outcomes::Outcomes;
+use crate::radius::RadiusFeed;
 use crate::trunk_outcomes::TrunkOutcomes;
 
 /// A worker before its start.
 pub(crate) struct Worker {
     pub(crate) number: usize,
-    pub(crate) engine: Engine,
+    pub(crate) engine: Engine<RadiusFeed>,
     pub(crate) sink: StoreSink,
     /// None if nothing is recorded.
     pub(crate) recorder: Option<Recorder>,

@@ -96,6 +96,7 @@ fn secret_key(config: &crate::config::Config, path: &Path) -> (&'static str, &'s
         path if metrics.token.as_deref() == Some(path) => ("metrics", "token"),
         path if config.notify_files().any(|secret| secret == path) => ("[notify]", "name"),
         path if config.hook_files().any(|secret| secret == path) => ("[hook]", "name"),
+        path if config.radius.secret_file() == Some(path) => ("radius", "secrets"),
         path if metrics.tls.is_some_and(|(_, key)| key == path) => ("metrics", "certificate_key"),
         _ => ("retention", "tier_credentials"),
     }

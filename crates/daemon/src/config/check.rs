@@ -24,6 +24,7 @@ impl Config {
             self.metrics.check(),
             self.spool.check(),
             self.retention.check(self.spool.directory()),
+            self.radius.check(self.store.retain.0),
         ];
         let mut wrong = self.check_bounds();
         wrong.extend(together.into_iter().filter_map(Result::err));

@@ -27,6 +27,7 @@ mod page;
 mod process;
 mod profile;
 mod quality;
+mod radius;
 mod retention;
 mod rules;
 mod spool;
@@ -64,6 +65,7 @@ pub(crate) use process::MetricsFiles;
 use process::{Log, Metrics, Process};
 pub use profile::Profile;
 use quality::Quality;
+use radius::Radius;
 pub(crate) use retention::Retention;
 pub(crate) use spool::{KeyFiles, Secrets, Spool};
 pub use store::default_records;
@@ -135,6 +137,7 @@ sections! {
     engine: Limits,
     quality: Quality,
     identity: Identity,
+    radius: Radius,
     conversations: Conversations,
     store: Store,
     kpi: Kpi,
@@ -166,6 +169,7 @@ impl Config {
         let metrics = tls.map(|(_, key)| key).into_iter().chain(token);
         keys.chain([credentials])
             .chain(metrics)
+            .chain(self.radius.secret_file().map(Path::to_owned))
             .chain(self.notify_files())
             .chain(self.hook_files())
             .filter(|path| path.is_absolute())

@@ -66,6 +66,11 @@ const WRONG_FILES: &[(&str, &str)] = &[
         "x.toml:5: [spool] seal_command: cannot be combined with `seal`: set one of the two",
     ),
     (
+        "[capture]\nfiles = [\"a\"]\n[radius]\nfollow = true\nidle = \"24h\"\n[store]\nretain = \"1d\"\n",
+        "x.toml:5: [radius] idle: must be at least ten minutes less than `retain` in [store], which would \
+         delete sessions that go on: for example 12h",
+    ),
+    (
         "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ncompress = \"gzip\"\n",
         "x.toml:4: [spool] compress: \"gzip\" is not \"none\" or \"zstd\"",
     ),
@@ -86,9 +91,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "wombat = 1\n",
         "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [quality], \
-         [identity], [conversations], [store], [kpi], [alarms], [hooks], [journal], [spool], [retention], \
-         [metrics], [log], \
-         [process]",
+         [identity], [radius], [conversations], [store], [kpi], [alarms], [hooks], [journal], [spool], \
+         [retention], [metrics], [log], [process]",
     ),
     (
         "capture = 1\n",

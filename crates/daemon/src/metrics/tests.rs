@@ -88,7 +88,8 @@ fn the_last_bucket_of_a_histogram_has_everything() {
 fn snapshot(shared_status: &SharedStatus) -> Snapshot {
     let targets = vec![("pager".into(), ringtap_notify::Counts::default(), 0)];
     let hooks = vec![HookFigures { hook: "archive".into(), counts: HookCounts::default(), waiting: 0 }];
-    Snapshot { notices: NoticeFigures { targets, dropped: 0 }, hooks, ..shared_status.snapshot() }
+    let radius = Some(crate::radius::Seen::default());
+    Snapshot { notices: NoticeFigures { targets, dropped: 0 }, hooks, radius, ..shared_status.snapshot() }
 }
 
 /// Each name is valid, unique, has a help text and is in the manual.

@@ -63,5 +63,6 @@ mod retained;
 mod rules;
 mod sealed;
 mod small;
+mod subscribers;
 mod talk;
 mod wire;

@@ -70,7 +70,7 @@ fn send(frames: Frames, speed: f64) -> u64 {
     sent
 }
 
-const INTERFACE: &str = "interfaces = [\"va\"]\ndirection = \"incoming\"";
+pub(crate) const INTERFACE: &str = "interfaces = [\"va\"]\ndirection = \"incoming\"";
 
 #[test]
 fn calls_on_an_interface() {

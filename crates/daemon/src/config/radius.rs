@@ -1,0 +1,87 @@
+//! `[radius]`: sessions of subscribers.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use ringtap_identity::{Limits, REFRESH, Secrets};
+use ringtap_model::Nanos;
+
+use super::key::{Bounds, DAY, KeyProblem, MIB, section};
+use super::values::{Size, Span};
+
+section! {
+    /// Sessions of subscribers from RADIUS: who had which address, which `ringtap identity` asks. They are
+    /// personal data: only root and the service's user can read them.
+    #[name = "radius"]
+    pub(crate) struct Radius {
+        /// Follow sessions. The filter of `[capture]` has to let RADIUS through: usually UDP ports 1812, 1813
+        /// and 3799.
+        pub(crate) follow: bool = false,
+        /// File of the secrets that clients share with their server, to check authenticators: each line has a
+        /// client's address or network, a space, and its secret. Others than its owner and group must not be
+        /// able to read it. It is read at the start. Empty checks none.
+        #[accepts = "a path, such as \"/etc/ringtap/radius.secrets\", or \"\" for none"]
+        secrets: PathBuf = PathBuf::new(),
+        /// Sessions that are followed at once. Beyond that, those silent for longest give way: their records
+        /// stay as they are then.
+        #[bounds = Bounds::between(1_000, 100_000_000).unit("sessions")]
+        max_sessions: usize = 1_000_000,
+        /// Memory that sessions may use.
+        #[bounds = Bounds::at_least(MIB)]
+        memory: Size = Size(4 << 30),
+        /// How long nothing may be heard of a session before it has ended; three interim intervals, where
+        /// they are known and shorter.
+        #[bounds = Bounds::between(60_000_000_000, 30 * DAY).example("48h")]
+        idle: Span = Span(Nanos::from_secs(48 * 3_600)),
+    }
+}
+
+impl Radius {
+    /// How much is followed, and the secrets; `None` where no sessions are.
+    ///
+    /// # Errors
+    ///
+    /// The secrets cannot be read, or others may read them.
+    pub(crate) fn settings(&self) -> anyhow::Result<Option<(Limits, Secrets)>> {
+        if !self.follow {
+            return Ok(None);
+        }
+        let limits = Limits {
+            sessions: self.max_sessions,
+            memory: usize::try_from(self.memory.0).unwrap_or(usize::MAX),
+            idle: self.idle.0,
+            ..Limits::default()
+        };
+        let secrets = self.secret_file().map(|path| read(path).context("[radius] secrets")).transpose()?;
+        Ok(Some((limits, secrets.unwrap_or_default())))
+    }
+
+    /// A session that is silent and goes on must not be deleted before it expires: its record may be as old.
+    pub(super) fn check(&self, retain: Nanos) -> Result<(), KeyProblem> {
+        if self.follow && retain != Nanos::ZERO && self.idle.0 + REFRESH > retain {
+            let problem = "must be at least ten minutes less than `retain` in [store], which would delete \
+                           sessions that go on: for example 12h";
+            return Err(("radius", "idle", problem.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The file with the secrets.
+    pub(crate) fn secret_file(&self) -> Option<&Path> {
+        Some(self.secrets.as_path()).filter(|path| self.follow && !path.as_os_str().is_empty())
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<Secrets> {
+    let bytes = ringtap_spool::secrets(path)?;
+    let name = path.display();
+    if bytes.len() >= MOST_SECRETS {
+        bail!("cannot read the secrets in `{name}`: the file is longer than 1 MiB; name networks, not hosts");
+    }
+    let text =
+        std::str::from_utf8(&bytes).with_context(|| format!("the secrets in `{name}` are not UTF-8"))?;
+    Secrets::parse(text).with_context(|| format!("cannot read the secrets in `{name}`"))
+}
+
+/// What is read of a file with secrets.
+const MOST_SECRETS: usize = 1 << 20;

@@ -1,0 +1,68 @@
+//! Sessions of subscribers, and the packets that they are known by: numbers alone, nothing of any of them.
+
+use super::family::{Family, MetricKind, Value};
+use crate::radius::Seen;
+
+/// All of it; without samples where no sessions are followed.
+pub(super) fn families(seen: Option<Seen>) -> Vec<Family> {
+    let sample = |label: &'static str, rows: &[(&str, u64)]| {
+        let rows = rows.iter().map(|(name, count)| (vec![(label, (*name).to_owned())], Value::Whole(*count)));
+        rows.collect::<Vec<_>>()
+    };
+    let packets = seen.map_or_else(Vec::new, |Seen { counts, dropped, .. }| {
+        let rows = [
+            ("read", counts.packets),
+            ("malformed", counts.malformed),
+            ("repeated", counts.retransmissions),
+            ("unpaired", counts.unpaired),
+            ("unanswered", counts.unanswered),
+            ("rejected", counts.rejected),
+            ("right", counts.right),
+            ("wrong", counts.wrong),
+            ("unchecked", counts.unchecked),
+            ("dropped", dropped),
+        ];
+        sample("what", &rows)
+    });
+    let lost = seen.map_or_else(Vec::new, |Seen { counts, .. }| {
+        let rows = [
+            ("session", counts.evicted),
+            ("request", counts.requests_evicted),
+            ("name", counts.names_dropped),
+            ("address", counts.addresses_dropped),
+        ];
+        sample("what", &rows)
+    });
+    let gauge =
+        |of: fn(Seen) -> u64| seen.map(|seen| (Vec::new(), Value::Whole(of(seen)))).into_iter().collect();
+    let family = |name, help, kind, samples| Family { name, help, kind, samples };
+    vec![
+        family(
+            "ringtap_radius_packets",
+            "RADIUS packets `read`; of them those `repeated`, answers without their request (`unpaired`), \
+             requests without an answer (`unanswered`), rejections; with `right`, `wrong` and `unchecked` \
+             authenticators; `malformed` ones; those `dropped` because too many came at once.",
+            MetricKind::Counter,
+            packets,
+        ),
+        family(
+            "ringtap_radius_given_up",
+            "What was given up at a ceiling while sessions were followed: raise [radius] max_sessions or \
+             memory where sessions are.",
+            MetricKind::Counter,
+            lost,
+        ),
+        family(
+            "ringtap_subscriber_sessions",
+            "Sessions of subscribers that are followed now.",
+            MetricKind::Gauge,
+            gauge(|seen| seen.open),
+        ),
+        family(
+            "ringtap_subscriber_sessions_resumed",
+            "Sessions of the previous run that are followed on since the start.",
+            MetricKind::Gauge,
+            gauge(|seen| seen.resumed),
+        ),
+    ]
+}

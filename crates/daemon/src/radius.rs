@@ -1,0 +1,345 @@
+//! Follows sessions of subscribers: workers pass RADIUS packets on, one thread orders and follows them, and
+//! writes what becomes of sessions to the store.
+//!
+//! A request and its answer reach different workers, since these share packets by sender. So packets wait
+//! half a second for those that are earlier. A worker never waits for the thread: a packet that finds no room
+//! in the queue is counted. At the start, sessions that are open in the store are followed on. Nothing about
+//! a subscriber is logged.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
+use ringtap_identity::{Carried, Counts, Limits, PORTS, Secrets, Sessions, is_radius};
+use ringtap_model::{Endpoint, Identity, Nanos};
+use ringtap_report::text::counted;
+use ringtap_report::time;
+use ringtap_store::{CountsHandle, Error, IdentityReader, RecordSender, StoreWriter};
+use ringtap_wire::radius::View;
+
+/// A worker's way to the thread.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RadiusFeed(Option<Feeding>);
+
+#[derive(Clone, Debug)]
+struct Feeding {
+    packets: SyncSender<Packet>,
+    figures: Arc<RadiusFigures>,
+    /// A replay has time.
+    waits: bool,
+}
+
+/// A datagram that may be a RADIUS packet.
+#[derive(Debug, PartialEq, Eq)]
+struct Packet {
+    time: Nanos,
+    frame: u64,
+    src: Endpoint,
+    dst: Endpoint,
+    data: Box<[u8]>,
+}
+
+impl Tracker for RadiusFeed {
+    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), ..Wants::NOTHING };
+
+    fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, _: &mut Context<'_, S>) {
+        let Some(Feeding { packets, figures, waits }) = &self.0 else { return };
+        let Datagram { time, src, dst, data, .. } = *datagram;
+        let frame = datagram.frames.last().copied().unwrap_or_default();
+        let packet = Packet { time, frame, src, dst, data: data[..data.len().min(LONGEST)].into() };
+        let has_room = if *waits { packets.send(packet).is_ok() } else { packets.try_send(packet).is_ok() };
+        if !has_room {
+            figures.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// What the thread has counted, for others.
+#[derive(Debug, Default)]
+pub(crate) struct RadiusFigures {
+    /// Packets that found no room in the queue.
+    dropped: AtomicU64,
+    seen: Mutex<Seen>,
+}
+
+/// Figures of one moment.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    pub(crate) counts: Counts,
+    /// Sessions that are followed.
+    pub(crate) open: u64,
+    /// Sessions of the previous run that are followed on.
+    pub(crate) resumed: u64,
+    /// Packets that were dropped before they were followed.
+    pub(crate) dropped: u64,
+}
+
+impl RadiusFigures {
+    /// As they were published last.
+    pub(crate) fn seen(&self) -> Seen {
+        let seen = *self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        Seen { dropped: self.dropped.load(Ordering::Relaxed), ..seen }
+    }
+}
+
+/// The thread.
+pub(crate) struct RadiusThread {
+    pub(crate) figures: Arc<RadiusFigures>,
+    thread: JoinHandle<()>,
+}
+
+impl RadiusThread {
+    /// Starts it where there are settings, and returns it with what workers pass packets by. It ends when the
+    /// last of these is gone. Without settings these pass on nothing.
+    pub(crate) fn start(
+        settings: Option<(Limits, Secrets)>,
+        records: &Path,
+        store: &StoreWriter,
+        is_replay: bool,
+    ) -> anyhow::Result<(Option<Self>, RadiusFeed)> {
+        let Some((limits, secrets)) = settings else { return Ok((None, RadiusFeed::default())) };
+        let (packets, queue) = sync_channel(QUEUE);
+        let figures = Arc::new(RadiusFigures::default());
+        let follower = Follower {
+            sessions: Sessions::new(limits, secrets).noting_changes(),
+            waiting: BinaryHeap::new(),
+            newest: Nanos::ZERO,
+            unsent: VecDeque::new(),
+            sender: store.sender().context("the store's thread has stopped")?,
+            figures: Arc::clone(&figures),
+            resumed: 0,
+            told: (0, None),
+            is_replay,
+        };
+        // A replay begins at its beginning again.
+        let resumes = (!is_replay).then(|| (records.to_owned(), store.counts_handle()));
+        let builder = thread::Builder::new().name("radius".into());
+        let thread = builder.spawn(move || follower.run(&queue, resumes));
+        let thread = thread.context("cannot start the thread that follows sessions")?;
+        let feeding = Feeding { packets, figures: Arc::clone(&figures), waits: is_replay };
+        Ok((Some(Self { figures, thread }), RadiusFeed(Some(feeding))))
+    }
+
+    /// Waits until what is known of every session is on its way to the store. The workers have ended.
+    pub(crate) fn close(self) {
+        if self.thread.join().is_err() {
+            log::error!(
+                target: "radius",
+                "the thread that follows sessions crashed: the next start goes on from the database; please \
+                 report this fault of ringtap"
+            );
+        }
+    }
+}
+
+/// What the thread works on.
+struct Follower {
+    sessions: Sessions,
+    /// Packets that wait for earlier ones.
+    waiting: BinaryHeap<Reverse<(Nanos, u64, Order)>>,
+    /// Time of the latest packet, or of the clock.
+    newest: Nanos,
+    /// Records that found no room in the store's queue.
+    unsent: VecDeque<Box<Identity>>,
+    sender: RecordSender,
+    figures: Arc<RadiusFigures>,
+    resumed: u64,
+    /// Packets dropped as the log said last, and when.
+    told: (u64, Option<Instant>),
+    is_replay: bool,
+}
+
+/// A packet that is ordered by time and frame alone.
+struct Order(Packet);
+
+impl PartialEq for Order {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Order {}
+
+impl PartialOrd for Order {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Order {
+    fn cmp(&self, _: &Self) -> std::cmp::Ordering {
+        std::cmp::Ordering::Equal
+    }
+}
+
+impl Follower {
+    fn run(mut self, queue: &Receiver<Packet>, resumes: Option<(PathBuf, CountsHandle)>) {
+        if let Some((records, store)) = resumes {
+            self.resume(records, &store);
+        }
+        loop {
+            match queue.recv_timeout(TICK) {
+                Ok(packet) => {
+                    self.add(packet);
+                    queue.try_iter().take(BATCH).for_each(|packet| self.add(packet));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if !self.is_replay {
+                self.newest = self.newest.max(time::now());
+            }
+            self.follow(self.newest.since(DELAY));
+            self.write();
+            self.publish();
+            self.tell();
+        }
+        self.follow(self.newest);
+        self.finish();
+    }
+
+    /// Goes on with the sessions that are open in the store, once it has stored what waited for it.
+    fn resume(&mut self, records: PathBuf, store: &CountsHandle) {
+        let began = Instant::now();
+        while store.counts().outbox_records > 0 && began.elapsed() < PATIENCE {
+            thread::sleep(TICK);
+        }
+        let resume = |reader: IdentityReader| {
+            reader.open_sessions(|session| {
+                self.sessions.resume(session);
+                self.resumed += 1;
+            })
+        };
+        match IdentityReader::open(&records).and_then(resume) {
+            Ok(()) => {
+                let sessions = counted(self.resumed, "session");
+                log::info!(target: "radius", "goes on with {sessions} of the previous run");
+            }
+            // Nothing was ever stored.
+            Err(Error::NoDays { .. }) => {}
+            Err(error) => log::error!(
+                target: "radius",
+                "cannot go on with sessions of the previous run, whose ends will be missing: {error}"
+            ),
+        }
+        self.publish();
+    }
+
+    fn add(&mut self, packet: Packet) {
+        self.newest = self.newest.max(packet.time);
+        self.waiting.push(Reverse((packet.time, packet.frame, Order(packet))));
+        if self.waiting.len() > MOST_WAITING {
+            self.follow_next();
+        }
+    }
+
+    /// Follows the packets up to a time, in their order.
+    fn follow(&mut self, until: Nanos) {
+        while self.waiting.peek().is_some_and(|Reverse((time, ..))| *time <= until) {
+            self.follow_next();
+        }
+        self.sessions.advance(until);
+    }
+
+    fn follow_next(&mut self) {
+        let Some(Reverse((time, frame, Order(Packet { src, dst, data, .. })))) = self.waiting.pop() else {
+            return;
+        };
+        match View::parse(&data) {
+            Ok(view) => self.sessions.packet(&view, Carried { time, src, dst, frame }),
+            Err(_) => self.sessions.malformed(),
+        }
+    }
+
+    /// Sends records of what changed to the store, as far as it has room.
+    fn write(&mut self) {
+        loop {
+            while let Some(record) = self.unsent.pop_front() {
+                if let Err(record) = self.sender.identity(record) {
+                    self.unsent.push_front(record);
+                    return self.bound_unsent();
+                }
+            }
+            // In this order: of a session that changed and is over, the latter is newer.
+            self.unsent.extend(self.sessions.take_changed(BATCH).into_iter().map(Box::new));
+            self.unsent.extend(self.sessions.take().into_iter().map(Box::new));
+            if self.unsent.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// Records of sessions that are over go on coming while the store takes none.
+    fn bound_unsent(&mut self) {
+        self.unsent.extend(self.sessions.take().into_iter().map(Box::new));
+        let excess = self.unsent.len().saturating_sub(MOST_UNSENT);
+        self.unsent.drain(..excess);
+        self.sender.identities_dropped(excess as u64);
+    }
+
+    /// The end: writes what changed last. Sessions that go on are open in the store, for the next start.
+    fn finish(mut self) {
+        let began = Instant::now();
+        self.write();
+        while !self.unsent.is_empty() && began.elapsed() < PATIENCE {
+            thread::sleep(TICK);
+            self.write();
+        }
+        self.sender.identities_dropped(self.unsent.len() as u64);
+        self.publish();
+        let (open, packets) = (self.sessions.open() as u64, self.sessions.counts().packets);
+        log::info!(
+            target: "radius",
+            "{} read; {} followed at the end",
+            counted(packets, "RADIUS packet"),
+            counted(open, "session"),
+        );
+    }
+
+    /// Tells the log of packets that were dropped, once a minute.
+    fn tell(&mut self) {
+        let (told, at) = self.told;
+        let dropped = self.figures.dropped.load(Ordering::Relaxed);
+        if dropped > told && at.is_none_or(|at| at.elapsed() >= BETWEEN) {
+            self.told = (dropped, Some(Instant::now()));
+            log::warn!(
+                target: "radius",
+                "{} came faster than sessions are followed, and were dropped: ends of sessions may be \
+                missing",
+                counted(dropped - told, "RADIUS packet"),
+            );
+        }
+    }
+
+    fn publish(&self) {
+        let (counts, open) = (self.sessions.counts(), self.sessions.open() as u64);
+        let seen = Seen { counts, open, resumed: self.resumed, dropped: 0 };
+        *self.figures.seen.lock().unwrap_or_else(PoisonError::into_inner) = seen;
+    }
+}
+
+/// Packets that wait for the thread at most.
+const QUEUE: usize = 65_536;
+/// Packets and records that are handled between two looks at the time.
+const BATCH: usize = 1_024;
+/// Packets that wait for earlier ones at most: a replay may be far ahead with one worker.
+const MOST_WAITING: usize = 1 << 20;
+/// Records that wait for room in the store's queue at most.
+const MOST_UNSENT: usize = 65_536;
+/// How long a packet waits for earlier ones.
+const DELAY: Nanos = Nanos::from_millis(500);
+/// How long nothing is waited for.
+const TICK: Duration = Duration::from_millis(100);
+/// How long the store is waited for, at the start and at the end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often the log is told of the same.
+const BETWEEN: Duration = Duration::from_secs(60);
+/// Bytes of the longest packet (RFC 2865 section 3).
+const LONGEST: usize = 4_096;

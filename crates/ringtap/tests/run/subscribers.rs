@@ -1,0 +1,134 @@
+//! Sessions of subscribers while the daemon is killed and started again: by one worker and by two.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use ringtap_capture::live::{Injector, Source};
+use ringtap_model::SessionEnd;
+use ringtap_store::IdentityReader;
+
+use crate::daemon::{Daemon, Place};
+use crate::wire::{INTERFACE, assert_inside, inside};
+
+/// Made with Python's hashlib, the secret `testing123`: bob's start with an address and a prefix, its answer,
+/// bob's stop, and a stop of eve's that was changed on its way.
+const START: &str = concat!(
+    "0401003478c5f54654ddd4e1e12534549a2fb4492806000000010105626f622c0453310806cb0071077b0b0038",
+    "20010db8000700",
+);
+const ANSWER: &str = "050100143ea0996ab64714f94d436c08d6d047a7";
+const STOP: &str = concat!(
+    "040300414fe7ebf048932c32c031c2ade7a4de002806000000020105626f622c0453312a06000004d22b060000",
+    "00053506000000013106000000012e060000003c",
+);
+const FORGED: &str = "0404002396d597820a34c090bf1e8e77c453924728060000000201056576652c045332";
+
+const READ: &str = "ringtap_radius_packets_total{what=\"read\"}";
+const WRITTEN: &str = "ringtap_store_written_total{record=\"identity\"}";
+
+#[test]
+fn sessions_go_on_over_a_kill() {
+    inside("subscribers::inside_killed");
+}
+
+#[test]
+#[ignore = "started in a network namespace by `sessions_go_on_over_a_kill`"]
+fn inside_killed() {
+    assert_inside();
+    for workers in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut place = configured(dir.path(), workers);
+        let mut daemon = started(&mut place);
+        let (nas, server) = ((1, 40_000), (250, 1_813));
+        send(&[(nas, server, START), (server, nas, ANSWER)]);
+        daemon.counts(READ, |read| read == 2);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        daemon.signal("KILL");
+        let (_, first_log) = daemon.end();
+
+        let records = dir.path().join("records");
+        let bob = |records: &Path| IdentityReader::open(records).unwrap().named("bob", None).unwrap();
+        let begun = bob(&records).pop().unwrap();
+        assert_eq!((begun.end, &begun.ipv4[..]), (None, &["203.0.113.7".to_owned()][..]));
+
+        let mut daemon = started(&mut place);
+        daemon.says("goes on with 1 session of the previous run");
+        send(&[(nas, server, STOP), (nas, server, FORGED)]);
+        daemon.counts(READ, |read| read == 2);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        assert_eq!(daemon.metric("ringtap_radius_packets_total{what=\"wrong\"}"), 1);
+        daemon.signal("TERM");
+        let (status, log) = daemon.end();
+        assert_eq!(status, Some(0), "{log}");
+
+        let ended = bob(&records);
+        let [ended] = &ended[..] else { panic!("one session: {ended:?}") };
+        assert_eq!((ended.id, ended.first, ended.start), (begun.id, begun.first, begun.start));
+        assert_eq!((ended.end_cause, ended.octets_in), (Some(SessionEnd::Stopped), Some(1_234)));
+        assert!(ended.addresses.iter().all(|held| held.until == ended.end), "{ended:?}");
+        assert_eq!(IdentityReader::open(&records).unwrap().named("eve", None).unwrap(), []);
+        let told = who_had("203.0.113.7:443", &records);
+        assert!(told.contains("bob") && told.contains("Framed-IP-Address"), "{told}");
+        for personal in ["bob", "203.0.113.7", "2001:db8:7"] {
+            assert!(!first_log.contains(personal) && !log.contains(personal), "{first_log}\n{log}");
+        }
+    }
+}
+
+fn configured(dir: &Path, workers: u8) -> Place {
+    let place = Place::new(dir);
+    let secrets = dir.join("secrets");
+    fs::write(&secrets, "192.0.2.0/28 testing123\n").unwrap();
+    fs::set_permissions(&secrets, fs::Permissions::from_mode(0o600)).unwrap();
+    let path = place.configure(&format!("{INTERFACE}\nworkers = {workers}"), "");
+    let text = fs::read_to_string(&path).unwrap();
+    let radius = format!("[radius]\nfollow = true\nsecrets = \"{}\"\n", secrets.display());
+    fs::write(&path, format!("{text}{radius}")).unwrap();
+    place
+}
+
+/// What the command says of an address.
+fn who_had(address: &str, records: &Path) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ringtap"));
+    let output = command.args(["identity", address, "--store"]).arg(records).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A daemon that captures.
+fn started(place: &mut Place) -> Daemon {
+    let mut daemon = place.start();
+    daemon.says("/metrics and /health");
+    daemon
+}
+
+type Host = (u8, u16);
+
+/// Sends datagrams between hosts of 192.0.2.0/24.
+fn send(packets: &[(Host, Host, &str)]) {
+    let mut injector = Injector::open("vb", Source::Packet).unwrap();
+    for (src, dst, hex) in packets {
+        let frame = frame(*src, *dst, hex);
+        while injector.send(&[&frame]).unwrap() == 0 {
+            injector.flush().unwrap();
+        }
+    }
+    injector.flush().unwrap();
+}
+
+fn frame(src: Host, dst: Host, hex: &str) -> Vec<u8> {
+    let payload: Vec<u8> =
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let length = 28 + payload.len() as u16;
+    let mut frame = vec![2, 0, 0, 0, 0, dst.0, 2, 0, 0, 0, 0, src.0, 8, 0, 0x45, 0];
+    frame.extend(length.to_be_bytes());
+    frame.extend([0, 1, 0, 0, 64, 17, 0, 0, 192, 0, 2, src.0, 192, 0, 2, dst.0]);
+    for word in [src.1, dst.1, length - 20, 0] {
+        frame.extend(word.to_be_bytes());
+    }
+    frame.extend(payload);
+    frame
+}
