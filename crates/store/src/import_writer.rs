@@ -1,5 +1,7 @@
-//! The writer of a run that ends: a bounded queue, a thread of its own, batches committed to the day files.
+//! The writer of a run that ends: a bounded queue, a thread that makes compact forms, and one that writes
+//! batches to the day files.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +13,7 @@ use ringtap_model::{Alarm, Amendment, Call, Identity, Message, Registration, Str
 use crate::Error;
 use crate::day_files::{CACHE, DayFiles};
 use crate::migration::OnMigration;
-use crate::record::{AnyRecord, PendingRecord, RecordType};
+use crate::record::{AnyRecord, Encoders, PendingRecord, RecordType};
 
 /// Records that are durable, those that were there already included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,7 +40,7 @@ pub struct RecordCounts {
 
 /// Writes records to the day files of a directory.
 ///
-/// Records are queued and written by a thread of its own; readers see them a second later at the latest. They
+/// Records are queued and written by threads of its own; readers see them a second later at the latest. They
 /// are acknowledged by [`flush`](Self::flush) and [`close`](Self::close): before that, a kill may lose them.
 /// A writer that failed stays failed, every later call returns the same error: the person who ran it is there
 /// to read it and run it again. What has to outlive a failure is [`StoreWriter`](crate::StoreWriter)'s.
@@ -66,11 +68,16 @@ impl ImportWriter {
     fn open_with(dir: &Path, pages: Option<u32>, on_migration: OnMigration) -> Result<Self, Error> {
         let files = DayFiles::create(dir, PATIENCE, pages, CACHE, on_migration)?;
         let (queue, jobs) = sync_channel(QUEUE);
+        let (sender, batches) = sync_channel(BATCHES);
         let failure = Arc::new(Mutex::new(None));
         let told = Arc::clone(&failure);
-        let run = move || serve(files, &jobs, &told);
-        let thread =
-            thread::Builder::new().name("store".into()).spawn(run).map_err(|error| Error::io(dir, error))?;
+        let failed = |error| Error::io(dir, error);
+        let mut encoders = Encoders::new().ok_or_else(|| failed(io::ErrorKind::OutOfMemory.into()))?;
+        let run = move || serve(files, &batches, &told);
+        let thread = thread::Builder::new().name("store".into()).spawn(run).map_err(failed)?;
+        // It ends with the queue, or when the other thread does.
+        let run = move || encode(&mut encoders, &jobs, &sender);
+        thread::Builder::new().name("encode".into()).spawn(run).map_err(failed)?;
         Ok(Self { dir: dir.to_owned(), queue: Some(queue), thread: Some(thread), failure })
     }
 
@@ -133,13 +140,20 @@ impl ImportWriter {
     }
 
     fn send(&self, job: Job) -> Result<(), Error> {
+        // The queue ends a little later than the thread that writes.
+        if let Some(error) = self.told_failure() {
+            return Err(error);
+        }
         let sent = self.queue.as_ref().map(|queue| queue.send(job));
         if matches!(sent, Some(Ok(()))) { Ok(()) } else { Err(self.failure()) }
     }
 
     fn failure(&self) -> Error {
-        let told = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        told.unwrap_or_else(|| Error::Stopped { path: self.dir.clone() })
+        self.told_failure().unwrap_or_else(|| Error::Stopped { path: self.dir.clone() })
+    }
+
+    fn told_failure(&self) -> Option<Error> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -185,17 +199,49 @@ impl RecordCounts {
     }
 }
 
-/// The thread: writes what is queued, and commits it when it is asked to, when nothing more comes, or when
+/// Records in their order, with their compact forms.
+#[derive(Default)]
+struct Batch {
+    records: Vec<PendingRecord>,
+    /// After them.
+    flush: Option<SyncSender<()>>,
+}
+
+/// The thread before: makes the compact forms, a third of the work, of what is queued.
+fn encode(encoders: &mut Encoders, jobs: &Receiver<Job>, batches: &SyncSender<Batch>) {
+    while let Ok(first) = jobs.recv() {
+        let mut batch = Batch::default();
+        let mut next = Some(first);
+        while let Some(job) = next {
+            match job {
+                Job::Record(record) => {
+                    let mut record = PendingRecord::from(record);
+                    record.encode(encoders);
+                    batch.records.push(record);
+                }
+                Job::Flush(done) => batch.flush = Some(done),
+            }
+            let is_full = batch.flush.is_some() || batch.records.len() >= BATCH;
+            next = if is_full { None } else { jobs.try_recv().ok() };
+        }
+        if batches.send(batch).is_err() {
+            // The writing thread failed, and said why: with this queue, the next record finds that out.
+            return;
+        }
+    }
+}
+
+/// The thread that writes what comes, and commits it when it is asked to, when nothing more comes, or when
 /// there is much of it.
 fn serve(
     mut files: DayFiles,
-    jobs: &Receiver<Job>,
+    batches: &Receiver<Batch>,
     failure: &Mutex<Option<Error>>,
 ) -> Result<RecordCounts, Error> {
     let mut import = Import::default();
     let mut run = || {
-        while let Ok(first) = jobs.recv() {
-            import.add(first, jobs, &mut files)?;
+        while let Ok(first) = batches.recv() {
+            import.add(first, batches, &mut files)?;
         }
         import.commit(&mut files)
     };
@@ -209,7 +255,7 @@ fn serve(
 /// Records on their way into the files.
 #[derive(Default)]
 struct Import {
-    batch: Vec<PendingRecord>,
+    records: Vec<PendingRecord>,
     /// Written and not committed.
     uncommitted: RecordCounts,
     written: RecordCounts,
@@ -217,28 +263,26 @@ struct Import {
 }
 
 impl Import {
-    /// Does a job and those that follow, until all is committed or there is nothing to do.
-    fn add(&mut self, first: Job, jobs: &Receiver<Job>, files: &mut DayFiles) -> Result<(), Error> {
+    /// Writes a batch and those that follow, until all is committed or there is nothing to do.
+    fn add(&mut self, first: Batch, batches: &Receiver<Batch>, files: &mut DayFiles) -> Result<(), Error> {
         let mut due = Instant::now() + LONGEST;
-        let mut job = first;
+        let mut batch = first;
         loop {
-            match job {
-                Job::Record(record) => self.batch.push(record.into()),
-                Job::Flush(done) => {
-                    self.flushes.push(done);
-                    return self.commit(files);
-                }
+            self.records.append(&mut batch.records);
+            if let Some(done) = batch.flush {
+                self.flushes.push(done);
+                return self.commit(files);
             }
-            if self.batch.len() >= BATCH {
+            if self.records.len() >= BATCH {
                 self.insert(files)?;
             }
             let wait = due.saturating_duration_since(Instant::now()).min(LINGER);
-            job = match jobs.recv_timeout(wait) {
-                Ok(job) if self.uncommitted.records() < UNCOMMITTED && !wait.is_zero() => job,
-                Ok(job) => {
+            batch = match batches.recv_timeout(wait) {
+                Ok(batch) if self.uncommitted.records() < UNCOMMITTED && !wait.is_zero() => batch,
+                Ok(batch) => {
                     self.commit(files)?;
                     due = Instant::now() + LONGEST;
-                    job
+                    batch
                 }
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return self.commit(files),
             };
@@ -246,8 +290,8 @@ impl Import {
     }
 
     fn insert(&mut self, files: &mut DayFiles) -> Result<(), Error> {
-        files.insert(&self.batch)?;
-        self.batch.drain(..).for_each(|record| self.uncommitted.count(record.record_type()));
+        files.insert(&self.records)?;
+        self.records.drain(..).for_each(|record| self.uncommitted.count(record.record_type()));
         Ok(())
     }
 
@@ -265,6 +309,8 @@ impl Import {
 const QUEUE: usize = 4096;
 /// Records that are written to the files at once.
 const BATCH: usize = 1024;
+/// Batches with their compact forms that wait at most.
+const BATCHES: usize = 2;
 /// Records after which they are committed.
 const UNCOMMITTED: u64 = 65_536;
 /// How long nothing may come until what is there is committed.
@@ -307,6 +353,30 @@ mod tests {
         assert!(matches!(writer.message(&message(1)), Err(Error::Full { .. })));
         assert!(matches!(writer.flush(), Err(Error::Full { .. })));
         assert!(matches!(writer.close(), Err(Error::Full { .. })));
+    }
+
+    /// The compact form leaves out texts that a file is expected to have whole: where its table of texts is
+    /// full, none of them is lost.
+    #[test]
+    fn a_file_without_room_for_texts() {
+        let dir = tempfile::tempdir().unwrap();
+        let call = ringtap_testing::samples::call();
+        let import = |call: &Call| {
+            let mut writer = ImportWriter::open(dir.path()).unwrap();
+            writer.call(call, &[]).unwrap();
+            writer.close().unwrap();
+        };
+        import(&Call { id: ringtap_model::Id([1; 16]), ..call.clone() });
+        let day = crate::Day::of(crate::record::StoredRecord::start(&call));
+        let connection = rusqlite::Connection::open(dir.path().join(day.file_name())).unwrap();
+        connection.execute("INSERT INTO texts VALUES (16384, 'the last one')", []).unwrap();
+        drop(connection);
+        let id = ringtap_model::Id([2; 16]);
+        let call = Call { id, user_agent_caller: Some("Not there yet".into()), ..call };
+        import(&call);
+        let reader = crate::Reader::open(dir.path()).unwrap();
+        let found = reader.calls(&crate::Query::default()).unwrap().records;
+        assert_eq!(found.iter().find(|found| found.id == id), Some(&call));
     }
 
     /// More days than files are held open.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::Day;
 use crate::format::Encoder;
 use crate::schema::PART_OF_DAY_US;
+use crate::texts;
 
 /// The types of record that are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,15 +231,49 @@ pub(crate) struct PendingRecord {
     /// It is a call from the journal or one of its streams, which knows less than the record: it replaces
     /// nothing but the record of a call in progress.
     pub(crate) from_journal: bool,
+    /// Its compact form, where another thread has made it for the one that writes.
+    pub(crate) compact: Option<Compact>,
+}
+
+/// The compact form of a record, without the fields that its columns tell.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Compact {
+    pub(crate) bytes: Vec<u8>,
+    /// Those of [`StoredRecord::TEXTS`] that were left out.
+    pub(crate) known: Vec<&'static str>,
 }
 
 impl From<AnyRecord> for PendingRecord {
     fn from(record: AnyRecord) -> Self {
-        Self { record, from_journal: false }
+        Self { record, from_journal: false, compact: None }
     }
 }
 
 impl PendingRecord {
+    /// What the journal tells of a record.
+    pub(crate) fn from_journal(record: AnyRecord) -> Self {
+        Self { from_journal: true, ..record.into() }
+    }
+
+    /// Makes the compact form of a call or a stream ahead. The texts that most files have whole are left out
+    /// of it; who writes it makes it again where its file does not.
+    pub(crate) fn encode(&mut self, encoders: &mut Encoders) {
+        self.compact = match &self.record {
+            AnyRecord::Call(call) => {
+                let texts = texts_of(call).filter(|(_, text)| texts::fits(text));
+                compact(encoders, &**call, texts.map(|(place, _)| Call::TEXTS[place]).collect())
+            }
+            AnyRecord::Stream(stream) => compact(encoders, &**stream, Vec::new()),
+            // Seldom, and short.
+            AnyRecord::Registration(_)
+            | AnyRecord::Message(_)
+            | AnyRecord::Transaction(_)
+            | AnyRecord::Alarm(_)
+            | AnyRecord::Identity(_)
+            | AnyRecord::Amendment(_) => None,
+        };
+    }
+
     pub(crate) fn record_type(&self) -> RecordType {
         self.record.record_type()
     }
@@ -289,7 +324,7 @@ impl PendingRecord {
             JOURNAL => true,
             _ => return None,
         };
-        Some(Self { record: AnyRecord::parse(json)?, from_journal })
+        Some(Self { from_journal, ..AnyRecord::parse(json)?.into() })
     }
 }
 
@@ -371,6 +406,25 @@ fn encoder<R: StoredRecord>() -> Option<Encoder<R>> {
     Encoder::new(R::APART, R::DICTIONARY)
 }
 
+fn compact<R: StoredRecord>(
+    encoders: &mut Encoders,
+    record: &R,
+    known: Vec<&'static str>,
+) -> Option<Compact> {
+    let mut bytes = Vec::new();
+    // Where there is no memory for it, who writes the record says so.
+    R::encoder(encoders).encode(record, record.start().micros(), &known, &mut bytes).ok()?;
+    // Its room was for a record that does not get smaller.
+    bytes.shrink_to_fit();
+    Some(Compact { bytes, known })
+}
+
+/// The texts of a call that have numbers, each with its place in [`StoredRecord::TEXTS`].
+pub(crate) fn texts_of(call: &Call) -> impl Iterator<Item = (usize, &str)> {
+    let texts = [&call.final_reason, &call.user_agent_caller, &call.user_agent_callee];
+    texts.into_iter().enumerate().filter_map(|(place, text)| Some((place, text.as_deref()?)))
+}
+
 /// SQLite's integers are signed: a larger value is stored as the largest of them (the record has it exactly).
 pub(crate) fn integer(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
@@ -421,7 +475,7 @@ mod tests {
                 AnyRecord::Alarm(Box::new(samples::alarm())),
                 AnyRecord::Identity(Box::new(samples::identity())),
             ] {
-                let pending = PendingRecord { record, from_journal };
+                let pending = PendingRecord { from_journal, ..record.into() };
                 assert_eq!(PendingRecord::unpacked(&pending.packed()), Some(pending));
             }
         }

@@ -10,7 +10,8 @@ use crate::changed_minutes::ChangedMinutes;
 use crate::formats::{FileFormats, decoder};
 use crate::keys::{self, PendingKeys};
 use crate::record::{
-    AnyRecord, CONVERSATION, Encoders, PendingRecord, RecordType, StoredRecord, TABLES, integer, part_of_day,
+    AnyRecord, CONVERSATION, Compact, Encoders, PendingRecord, RecordType, StoredRecord, TABLES, integer,
+    part_of_day, texts_of,
 };
 use crate::schema;
 use crate::texts::{self, TextStatements, Texts};
@@ -76,13 +77,19 @@ impl<'t> Tables<'t> {
 
     /// Writes a record under its id. The same record again changes nothing.
     pub(crate) fn write(&mut self, pending: &PendingRecord) -> rusqlite::Result<()> {
-        self.write_record(&pending.record, pending.from_journal)
+        let PendingRecord { record, from_journal, compact } = pending;
+        self.write_record(record, *from_journal, compact.as_ref())
     }
 
-    fn write_record(&mut self, record: &AnyRecord, from_journal: bool) -> rusqlite::Result<()> {
+    fn write_record(
+        &mut self,
+        record: &AnyRecord,
+        from_journal: bool,
+        made: Option<&Compact>,
+    ) -> rusqlite::Result<()> {
         match record {
-            AnyRecord::Call(call) => self.call(call, from_journal),
-            AnyRecord::Stream(stream) => self.stream(stream, from_journal),
+            AnyRecord::Call(call) => self.call(call, from_journal, made),
+            AnyRecord::Stream(stream) => self.stream(stream, from_journal, made),
             AnyRecord::Registration(registration) => self.registration(registration),
             AnyRecord::Message(message) => self.message(message),
             AnyRecord::Transaction(transaction) => self.transaction(transaction),
@@ -107,17 +114,17 @@ impl<'t> Tables<'t> {
     /// Writes a record unless there is one of its id.
     pub(crate) fn write_if_new(&mut self, record: &AnyRecord) -> rusqlite::Result<()> {
         let AnyRecord::Call(call) = record else {
-            return self.write_record(record, true);
+            return self.write_record(record, true, None);
         };
         if call.invite.is_none() && self.find(&**call)?.is_some() {
             return Ok(());
         }
-        let (texts, format) = self.encode_call(call)?;
+        let (texts, format) = self.encode_call(call, None)?;
         self.insert_call(call, texts, format).map(|_| ())
     }
 
-    fn call(&mut self, call: &Call, from_journal: bool) -> rusqlite::Result<()> {
-        let (texts, format) = self.encode_call(call)?;
+    fn call(&mut self, call: &Call, from_journal: bool, made: Option<&Compact>) -> rusqlite::Result<()> {
+        let (texts, format) = self.encode_call(call, made)?;
         // The id of a call without INVITE does not follow from its start.
         let existing = if call.invite.is_none() { self.find(call)? } else { None };
         if existing.is_none() && self.insert_call(call, texts, format)? {
@@ -141,25 +148,27 @@ impl<'t> Tables<'t> {
     }
 
     /// Makes the compact form of a call; returns the numbers of its texts and of the format.
-    fn encode_call(&mut self, call: &Call) -> rusqlite::Result<([Option<i64>; 3], i64)> {
-        let texts = [&call.final_reason, &call.user_agent_caller, &call.user_agent_callee];
-        let (mut numbers, mut known) = ([None; 3], Vec::with_capacity(3));
-        for ((text, number), name) in texts.into_iter().zip(&mut numbers).zip(Call::TEXTS) {
-            let Some(text) = text else { continue };
+    fn encode_call(
+        &mut self,
+        call: &Call,
+        made: Option<&Compact>,
+    ) -> rusqlite::Result<([Option<i64>; TEXTS], i64)> {
+        let (mut numbers, mut known) = ([None; TEXTS], Vec::with_capacity(TEXTS));
+        for (place, text) in texts_of(call) {
             let found = self.state.texts.number(text, &mut self.text_statements)?;
-            *number = Some(found);
+            numbers[place] = Some(found);
             if texts::is_whole(text, found) {
-                known.push(*name);
+                known.push(Call::TEXTS[place]);
             }
         }
-        Ok((numbers, self.encode(call, &known)?))
+        Ok((numbers, self.encode(call, &known, made)?))
     }
 
     /// Whether there was none of its id in its part of the day.
     fn insert_call(
         &mut self,
         call: &Call,
-        [reason, caller, callee]: [Option<i64>; 3],
+        [reason, caller, callee]: [Option<i64>; TEXTS],
         format: i64,
     ) -> rusqlite::Result<bool> {
         let state = self.text(Some(call.state.name()))?;
@@ -208,8 +217,13 @@ impl<'t> Tables<'t> {
         Ok(true)
     }
 
-    fn stream(&mut self, stream: &Stream, from_journal: bool) -> rusqlite::Result<()> {
-        let format = self.encode(stream, &[])?;
+    fn stream(
+        &mut self,
+        stream: &Stream,
+        from_journal: bool,
+        made: Option<&Compact>,
+    ) -> rusqlite::Result<()> {
+        let format = self.encode(stream, &[], made)?;
         if self.insert_stream(stream, format)? || from_journal {
             return Ok(());
         }
@@ -280,7 +294,7 @@ impl<'t> Tables<'t> {
     /// Writes a record whose columns are its id, its beginning, these, and its compact form. It replaces
     /// another of its id.
     fn other<R: StoredRecord>(&mut self, record: &R, columns: &[&dyn ToSql]) -> rusqlite::Result<()> {
-        let format = self.encode(record, &[])?;
+        let format = self.encode(record, &[], None)?;
         let (id, start) = (record.id(), integer(record.start().micros()));
         for _ in 0..2 {
             let (id, compact) = (&id.0[..], &self.compact[..]);
@@ -307,12 +321,20 @@ impl<'t> Tables<'t> {
         Ok(())
     }
 
-    /// Makes the compact form of a record, and returns the number of its format in this file.
-    fn encode<R: StoredRecord>(&mut self, record: &R, known: &[&str]) -> rusqlite::Result<i64> {
-        let start = record.start().micros();
-        R::encoder(self.encoders)
-            .encode(record, start, known, &mut self.compact)
-            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+    /// Makes the compact form of a record, unless it was made before with the same fields left out; returns
+    /// the number of its format in this file.
+    fn encode<R: StoredRecord>(
+        &mut self,
+        record: &R,
+        known: &[&str],
+        made: Option<&Compact>,
+    ) -> rusqlite::Result<i64> {
+        match made {
+            Some(made) if made.known == known => self.compact.clone_from(&made.bytes),
+            _ => R::encoder(self.encoders)
+                .encode(record, record.start().micros(), known, &mut self.compact)
+                .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?,
+        }
         self.state.formats.number::<R>(self.connection)
     }
 
@@ -543,6 +565,8 @@ fn span_ms(from: Nanos, to: Nanos) -> i64 {
     integer(to.micros().saturating_sub(from.micros()).saturating_add(500) / 1_000)
 }
 
+/// Texts of a call that have numbers.
+const TEXTS: usize = Call::TEXTS.len();
 /// States of a call that goes on.
 const IN_PROGRESS: [CallState; 3] = [CallState::Active, CallState::Ringing, CallState::Trying];
 /// Bytes of the Call-ID in the row of a stream.

@@ -58,7 +58,12 @@ impl Texts {
 
 /// Whether that number tells all of the text.
 pub(crate) fn is_whole(text: &str, number: i64) -> bool {
-    number != OTHER && text.len() <= LONGEST
+    number != OTHER && fits(text)
+}
+
+/// Whether a text is stored whole, in a file that has room for it.
+pub(crate) fn fits(text: &str) -> bool {
+    text.len() <= LONGEST
 }
 
 /// A condition on a column that holds numbers of texts: those that satisfy `condition`, and those that are

@@ -166,11 +166,10 @@ impl WriterThread {
                 self.annotate(&mut call);
                 let streams = streams.into_iter().map(|stream| AnyRecord::Stream(Box::new(stream)));
                 let records = std::iter::once(AnyRecord::Call(call)).chain(streams);
-                self.pending.extend(records.map(|record| PendingRecord { record, from_journal: true }));
+                self.pending.extend(records.map(PendingRecord::from_journal));
             }
             Job::RecoveredStream(stream) => {
-                let record = AnyRecord::Stream(stream);
-                self.pending.push_back(PendingRecord { record, from_journal: true });
+                self.pending.push_back(PendingRecord::from_journal(AnyRecord::Stream(stream)));
             }
             Job::Flush(done) => {
                 self.flushes.push(done);
