@@ -19,8 +19,11 @@ use serde::de::DeserializeOwned;
 
 fn main() -> io::Result<()> {
     let dir = std::env::args_os().nth(1).map(PathBuf::from).ok_or(io::ErrorKind::InvalidInput)?;
-    let mut calls = Samples::<Call>::new(&dir.join("call"), &["id", "src", "dst"])?;
-    let mut streams = Samples::<Stream>::new(&dir.join("stream"), &["id", "call", "src", "dst"])?;
+    let columns = ["id", "src", "dst", "conversation"];
+    // Most files have them whole in their table of texts.
+    let texts = &["final_reason", "user_agent_caller", "user_agent_callee"];
+    let mut calls = Samples::<Call>::new(&dir.join("call"), &columns, texts)?;
+    let mut streams = Samples::<Stream>::new(&dir.join("stream"), &["id", "call", "src", "dst"], &[])?;
     for line in io::stdin().lock().lines() {
         let line = line?;
         calls.add(&line, |call| call.start().unwrap_or_default().micros())?;
@@ -33,20 +36,23 @@ fn main() -> io::Result<()> {
 struct Samples<R> {
     dir: PathBuf,
     encoder: Encoder<R>,
+    /// Fields that are left out.
+    known: &'static [&'static str],
     count: u64,
 }
 
 impl<R: Record + DeserializeOwned> Samples<R> {
-    fn new(dir: &Path, columns: &[&str]) -> io::Result<Self> {
+    fn new(dir: &Path, columns: &[&str], known: &'static [&'static str]) -> io::Result<Self> {
         fs::create_dir_all(dir)?;
         let encoder = Encoder::new(columns, &[]).ok_or(io::ErrorKind::OutOfMemory)?;
-        Ok(Self { dir: dir.to_owned(), encoder, count: 0 })
+        Ok(Self { dir: dir.to_owned(), encoder, known, count: 0 })
     }
 
     /// Adds a line, where it is a record of the type.
     fn add(&mut self, line: &str, start: impl Fn(&R) -> u64) -> io::Result<()> {
         let Ok(record) = serde_json::from_str::<R>(line) else { return Ok(()) };
         self.count += 1;
-        fs::write(self.dir.join(self.count.to_string()), self.encoder.body(&record, start(&record), &[]))
+        let body = self.encoder.body(&record, start(&record), self.known);
+        fs::write(self.dir.join(self.count.to_string()), body)
     }
 }
