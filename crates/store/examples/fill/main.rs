@@ -19,6 +19,11 @@ use std::time::{Duration, Instant};
 use records::Records;
 use ringtap_store::{Error, ImportWriter};
 
+/// As in the program itself.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     let Some(options) = Options::of(std::env::args().skip(1)) else {
         eprintln_usage();
@@ -76,7 +81,7 @@ fn run(options: &Options) -> Result<serde_json::Value, Error> {
     }
     writer.flush()?;
     let wall = began.elapsed();
-    let own = thread_time("store");
+    let (own, encoder) = (thread_time("store"), thread_time("encode"));
     writer.close()?;
     let bytes = size(&options.dir);
     let mut result = serde_json::json!({
@@ -84,6 +89,7 @@ fn run(options: &Options) -> Result<serde_json::Value, Error> {
         "days": options.days,
         "wall_s": wall.as_secs_f64(),
         "writer_s": own.as_secs_f64(),
+        "encoder_s": encoder.as_secs_f64(),
         "calls_per_s": answered as f64 / wall.as_secs_f64(),
         "calls_per_writer_s": answered as f64 / own.as_secs_f64(),
         "bytes_per_call": bytes as f64 / answered as f64,
