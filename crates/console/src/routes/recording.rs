@@ -132,6 +132,9 @@ pub(crate) async fn hold(
     viewer.need(Right::Hold)?;
     let NewHold { case, reason } = wanted;
     let case = case_of(case)?;
+    if reason.as_ref().is_some_and(|reason| reason.chars().count() > LONGEST_REASON) {
+        return Err(Problem::request("the reason has more than 1,000 characters", "give a shorter one"));
+    }
     app.note_because(&viewer, Action::Hold, What::from(format!("hold call {id} for {case}")), reason).await?;
     let (seen, by) = (app.clone(), viewer.clone());
     let done = app.work.read(move |_| {
@@ -303,3 +306,5 @@ fn of_daemon(
 }
 
 const NOT_STORED: &str = "nothing is stored yet";
+/// Characters of a reason, as its schema says.
+const LONGEST_REASON: usize = 1_000;

@@ -288,8 +288,8 @@ fn a_call_is_put_on_hold_for_cases_and_released_again() {
     let root = server.login("root");
     let id = root.json("/api/v1/calls?limit=1")["calls"][0]["id"].as_str().unwrap().to_owned();
     let holds = format!("/api/v1/calls/{id}/holds");
-    for case in ["K-17", "K-4"] {
-        let held = root.post(&holds, &json!({ "case": case, "reason": "a court order" }));
+    for (case, reason) in [("K-17", "a court order".to_owned()), ("K-4", "ä".repeat(1_000))] {
+        let held = root.post(&holds, &json!({ "case": case, "reason": reason }));
         assert_eq!(held.status, 204, "{}", held.text());
     }
     assert_eq!(root.json(&format!("/api/v1/calls/{id}"))["holds"], json!(["K-17", "K-4"]));
@@ -308,6 +308,8 @@ fn a_call_is_put_on_hold_for_cases_and_released_again() {
         let path = format!("{holds}/{}", client::escaped(case));
         assert!([400, 404, 405].contains(&root.delete(&path).status), "{case:?}");
     }
+    let long = root.post(&holds, &json!({ "case": "K-6", "reason": "ä".repeat(1_001) }));
+    assert_eq!(long.status, 400, "a reason has 1,000 characters at most");
     assert_eq!(root.json("/api/v1/holds")["holds"].as_array().unwrap().len(), 1);
 
     // Who may not hold is not told of cases, and who sees only some calls holds none of the others.
