@@ -169,6 +169,7 @@ platform-check: packages-platform
 	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) check
 
 platform-test: packages-platform packages-test release
+	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) again
 	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) $(KINDS)
 
 # Without Ansible, only what needs none is read.

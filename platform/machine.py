@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""The highly available telephone platform on this machine: machine.py up | down | check | status | boot NODE | off NODE | in NODE COMMAND...
+"""The highly available telephone platform on this machine.
+
+    machine.py up | down | check | configure | again | status | boot NODE | off NODE | in NODE COMMAND...
 
 `up` makes namespaces, boots nodes and configures them with the roles that hosts are configured with; it ends with the checks of
 `check`. `down` removes all of it, also after an `up` that failed halfway. Everything is kept below --folder. Needs root.
@@ -118,6 +120,16 @@ def check(folder):
     print("platform: as it should be")
 
 
+def again(folder):
+    """Configures what is configured already, which has to change nothing: not only by what Ansible foresees, as `check` asks."""
+    for line in checks.drift(playbook(folder)):
+        print(f"platform: changed again: {line}")
+    counts = checks.changed_by_recap(folder)
+    if counts != dict.fromkeys(nodes.NODES, 0):
+        raise nodes.Failure(f"a second run of Ansible has to change nothing on each node, and changed {counts}")
+    print("platform: a second run of Ansible changes nothing")
+
+
 def inside(folder, name, command):
     return subprocess.run(nodes.Node(folder, name).command(*command)).returncode
 
@@ -128,7 +140,7 @@ def arguments():
     commands = parser.add_subparsers(dest="command", required=True)
     begin = commands.add_parser("up")
     begin.add_argument("--keep", action="store_true", help="leave what is up when something fails, to look at it")
-    for name in ("down", "check", "status", "configure"):
+    for name in ("down", "check", "status", "configure", "again"):
         commands.add_parser(name)
     for name in ("boot", "off"):
         commands.add_parser(name).add_argument("node", choices=nodes.NODES)
@@ -153,6 +165,8 @@ def main():
                 check(folder)
             case "configure":
                 playbook(folder)
+            case "again":
+                again(folder)
             case "status":
                 print(nodes.Node(folder, "arbiter")("crm_mon", "-1"), end="")
             case "boot":

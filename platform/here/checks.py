@@ -91,6 +91,12 @@ def wait(folder):
     nodes.wait(lambda: not all_of(folder), lambda: "the platform does not become well: " + "; ".join(all_of(folder)))
 
 
+def changed_by_recap(folder):
+    """By node, how many tasks of Ansible's last run changed something, as its recap counts them."""
+    text = (folder / "ansible.log").read_text().partition("PLAY RECAP")[2]
+    return {name: int(count) for name, count in re.findall(r"^(\S+) .*\bchanged=(\d+)", text, re.MULTILINE)}
+
+
 def drift(text):
     """The tasks of Ansible, with node and file, that would change something: what was changed by hand."""
     task, found = "", []
