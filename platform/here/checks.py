@@ -44,11 +44,13 @@ def has_address(node, address="10.77.1.100"):
 
 def of_cluster(folder):
     cluster = Cluster(folder)
-    members = set(PROXIES) | {"arbiter"}
+    members = {*PROXIES, *PBXS, "arbiter"}
     if cluster.online() != members:
         yield f"cluster: online are {sorted(cluster.online())}, not {sorted(members)}"
     if cluster.running("proxy") != set(PROXIES):
         yield f"cluster: a proxy runs on {sorted(cluster.running('proxy'))}, not on both nodes"
+    if cluster.running("pbx") != set(PBXS):
+        yield f"cluster: a PBX runs on {sorted(cluster.running('pbx'))}, not on both nodes"
     for resource in ("media", "address", "power"):
         if len(cluster.running(resource)) != 1:
             yield f"cluster: {resource} runs on {sorted(cluster.running(resource)) or 'no node'}, not on one"
@@ -59,7 +61,7 @@ def of_cluster(folder):
 def of_proxies(folder):
     for name in PROXIES:
         node = nodes.Node(folder, name)
-        done = node.ask("check-proxy")
+        done = node.ask("platform-service", "check", "proxy")
         if done.returncode != 0:
             yield f"{name}: {done.stdout.strip()}"
         # Flags AP: answers OPTIONS.

@@ -21,10 +21,10 @@ ROOTS = {
         "rtpengine-daemon", "redis-server", "redis-tools",
         "mariadb-server", "mariadb-client", "mariadb-backup", "galera-4", "galera-arbitrator-4", "socat",
     ]),
-    "pbx": ("sid", ["asterisk"]),
+    "pbx": ("sid", ["asterisk", "pacemaker-remote"]),
 }
 # What those packages would start at boot, in every node: the roles start what a node is for.
-STARTED = ["corosync", "pacemaker", "garb", "kamailio", "mariadb", "redis-server", "rtpengine-daemon", "logd", "asterisk"]
+STARTED = ["corosync", "pacemaker", "garb", "kamailio", "mariadb", "redis-server", "rtpengine-daemon", "logd", "asterisk", "pacemaker_remote"]
 # Keeps packages from starting services in a root that is not booted.
 POLICY = "#!/bin/sh\nexit 101\n"
 
@@ -67,8 +67,10 @@ def make(name, folder):
         policy = root / "usr/sbin/policy-rc.d"
         policy.write_text(POLICY)
         policy.chmod(0o755)
-        run(log, "chroot", root, "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8",
-            "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "--yes", "--no-install-recommends", *BOOTS, *packages)
+        # Some packages look at /proc while they are installed.
+        run(log, "unshare", "--mount", "--pid", "--fork", f"--mount-proc={root / 'proc'}", "chroot", root,
+            "env", "-i", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
+            "apt-get", "install", "--yes", "--no-install-recommends", *BOOTS, *packages)
         policy.unlink()
         there = [name for name in STARTED if (root / f"lib/systemd/system/{name}.service").exists()]
         run(log, "systemctl", f"--root={root}", "disable", *there)

@@ -2,8 +2,9 @@
 """Failovers during calls with sound: failover.py --ringtap PROGRAM [--repeat N] [KIND...]. The platform is up before.
 
 In each run, calls are established and others ring when something fails, and new ones begin right after. What must hold is
-asserted: no call is lost that can be kept, new calls are answered, a node that is lost is fenced, who had the address sends nothing
-from it once another has it, and ringtap finds in the packets the calls that SIPp made. Times are only printed, beside the paper's.
+asserted: no call is lost that can be kept, those of a PBX that is lost are ended with both telephones, new calls are answered, a node
+that is lost is fenced, who had the address sends nothing from it once another has it, and ringtap finds in the packets the calls that
+SIPp made. Times are only printed, beside the paper's.
 
 Results are kept in the folder of the platform, so a later command with a higher --repeat makes the missing runs only. The
 capture of the last run of each kind is kept too.
@@ -11,6 +12,7 @@ capture of the last run of each kind is kept too.
 
 import argparse
 import contextlib
+import dataclasses
 import json
 import os
 import statistics
@@ -26,16 +28,39 @@ import checks  # noqa: E402
 import nodes  # noqa: E402
 import telephones  # noqa: E402
 
-# By kind: what is done to the proxy that has the address, whether a PBX is lost, and what the paper measured of it in seconds:
-# without service, for a user who calls just after, and how its established calls fared. None: it does not say.
+@dataclasses.dataclass(frozen=True)
+class Kind:
+    """A kind of failure: what is done to the proxy that has the address and to the first PBX, and what the paper measured of it in
+    seconds: without service, and for a user who calls just after. None: nothing, or the paper does not say."""
+
+    proxy: str | None = None
+    pbx: str | None = None
+    service: float | None = None
+    user: float | None = None
+    # Calls that have got no further than 100 Trying, and nothing else: situation 2 of the paper.
+    trying: bool = False
+    # With the paper's timers in place of ours.
+    timers: bool = False
+
+
 KINDS = {
-    "moved": ("move", False, (None, None, None)),
-    "kamailio-killed": ("kamailio", False, (3.49, 4.50, "redial")),
-    "rtpengine-killed": ("rtpengine", False, (None, None, "redial")),
-    "proxy-lost": ("lose", False, (7.38, 7.51, "redial")),
-    "pbx-lost": (None, True, (None, 4.17, "redial")),
+    "moved": Kind(proxy="move"),
+    "kamailio-killed": Kind(proxy="kamailio", service=3.49, user=4.50),
+    "rtpengine-killed": Kind(proxy="rtpengine"),
+    "proxy-lost": Kind(proxy="lose", service=7.38, user=7.51),
+    "pbx-lost": Kind(pbx="lose", user=4.17),
+    "pbx-killed": Kind(pbx="kill", user=4.17),
+    "both-lost": Kind(proxy="lose", pbx="lose", service=7.34, user=11.49),
+    "pbx-trying": Kind(pbx="lose", trying=True, user=63.04),
+    "pbx-lost-paper": Kind(pbx="lose", timers=True, user=4.17),
+    "pbx-trying-paper": Kind(pbx="lose", trying=True, timers=True, user=63.04),
 }
-ESTABLISHED, RINGING, NEW = 10, 5, 5
+# By name of tm's timer: milliseconds until a PBX that answers nothing is given up, and one that sent 100 Trying alone.
+PAPER_TIMERS = {"fr_timer": 4000, "fr_inv_timer": 60000}
+ESTABLISHED, RINGING, NEW, ANSWERED, TRYING = 10, 5, 5, 6, 6
+# A call through a PBX that is lost ends before it would end by itself.
+SECONDS = 60
+PBX = checks.PBXS[0]
 
 
 class Wrong(Exception):
@@ -48,10 +73,25 @@ def check(fact, message):
 
 
 def channels(folder, name):
-    """Calls that a PBX has."""
-    told = nodes.Node(folder, name).ask("asterisk", "-rx", "core show channels count").stdout
-    line = next((line for line in told.splitlines() if "active channel" in line), "0 ")
-    return int(line.split()[0])
+    """The channels of a PBX: of each its extension, its state, and the application that it is in."""
+    told = nodes.Node(folder, name).ask("asterisk", "-rx", "core show channels concise").stdout
+    words = [line.split("!") for line in told.splitlines() if line.startswith("PJSIP/")]
+    return [(each[2], each[4], each[5]) for each in words if len(each) > 5]
+
+
+@dataclasses.dataclass
+class Lost:
+    """Calls of a PBX that is lost: how many it had with those who call, with telephones that are called, and how many rang."""
+
+    callers: int = 0
+    callees: int = 0
+    ringing: int = 0
+
+    @classmethod
+    def of(cls, found):
+        up = [application for _, state, application in found if state == "Up"]
+        return cls(sum(each in ("Echo", "Dial") for each in up), up.count("AppDial"),
+                   sum(extension == telephones.RINGS and state != "Up" for extension, state, _ in found))
 
 
 def fenced(folder, name):
@@ -59,20 +99,16 @@ def fenced(folder, name):
     return (folder / "outside.log").read_text().count(f" fenced {name}\n")
 
 
-def main_process(node, unit):
-    return int(node("systemctl", "show", "--property", "MainPID", "--value", unit))
-
-
 class Run:
-    """One failure during calls. `what` and `loses_pbx` are those of its kind."""
+    """One failure during calls."""
 
     def __init__(self, folder, kind, where):
-        self.folder, self.kind, self.where = folder, kind, where
-        self.what, self.loses_pbx, _ = KINDS[kind]
+        self.folder, self.kind, self.where, self.of = folder, kind, where, KINDS[kind]
         self.owner = checks.owner(folder)
         self.peer = next(name for name in checks.PROXIES if name != self.owner)
-        self.fenced_before = fenced(folder, self.owner)
-        self.lost_channels = 0
+        self.fenced_before = {name: fenced(folder, name) for name in nodes.NODES}
+        self.lost = Lost()
+        self.timers = {}
 
     def calls(self, name, count, seconds, service, number):
         users = range(1001 + 20 * number, 1001 + 20 * number + count)
@@ -80,93 +116,173 @@ class Run:
 
     def fail(self):
         """Makes it fail; returns when it did."""
+        self.lost = Lost.of(channels(self.folder, PBX)) if self.of.pbx else Lost()
         now = time.time()
-        if self.loses_pbx:
-            self.lost_channels = channels(self.folder, "pbx1")
-            nodes.cable("pbx1", "down")
-        node = nodes.Node(self.folder, self.owner)
-        if self.what == "lose":
+        if self.of.pbx == "lose":
+            nodes.cable(PBX, "down")
+        elif self.of.pbx == "kill":
+            self.kill(PBX, "asterisk")
+        if self.of.proxy == "lose":
             # Silent, not dead: the others have to find out, and must not take over before it is dead.
             nodes.cable(self.owner, "down")
-        elif self.what == "kamailio":
-            node("systemctl", "kill", "--kill-who=all", "--signal=KILL", "kamailio")
-        elif self.what == "rtpengine":
-            node("systemctl", "kill", "--kill-who=all", "--signal=KILL", "rtpengine-daemon")
-        elif self.what == "move":
+        elif self.of.proxy == "kamailio":
+            self.kill(self.owner, "kamailio")
+        elif self.of.proxy == "rtpengine":
+            self.kill(self.owner, "rtpengine-daemon")
+        elif self.of.proxy == "move":
             nodes.Node(self.folder, self.peer)("crm_resource", "--move", "--resource", "service", "--node", self.peer)
         return now
 
+    def kill(self, name, unit):
+        nodes.Node(self.folder, name)("systemctl", "kill", "--kill-who=all", "--signal=KILL", unit)
+
     def moved(self):
         return checks.owner(self.folder) == self.peer
+
+    def begin(self, begun):
+        """The calls that there are when it fails."""
+        if self.of.trying:
+            nodes.Node(self.folder, PBX)("asterisk", "-rx", "dialplan set global DELAY 3600")
+            begun.append(self.calls("trying", TRYING, 5, telephones.SILENT, 4))
+            nodes.wait(lambda: self.channels() >= TRYING, "calls do not reach a PBX")
+            check(channels(self.folder, PBX), f"no call reached {PBX}")
+            return
+        expected = ESTABLISHED
+        begun.append(self.calls("established", ESTABLISHED, SECONDS, telephones.ECHO, 0))
+        if self.of.pbx:
+            begun.append(self.calls("answered", ANSWERED, SECONDS, telephones.ANSWERS, 3))
+            # At the PBX, one channel to who calls, one to who is called.
+            expected += 2 * ANSWERED
+        nodes.wait(lambda: self.channels("Up") >= expected, "calls are not established")
+        # One that rings when PBX and proxy are lost at once is known to nobody any more.
+        if not (self.of.pbx and self.of.proxy):
+            begun.append(self.calls("ringing", RINGING, 20, telephones.RINGS, 1))
+            nodes.wait(lambda: self.channels() >= expected + RINGING, "calls do not ring")
 
     def make(self, ringtap):
         """Makes the run; returns its figures."""
         packets = capture.Capture(self.where / "run.pcap")
         probe = telephones.Probe(self.where)
-        begun = []
+        begun, answering = [], None
         try:
             nodes.wait(lambda: probe.times(), "the virtual address does not answer OPTIONS")
-            begun.append(self.calls("established", ESTABLISHED, 60, telephones.ECHO, 0))
-            nodes.wait(lambda: self.channels() >= ESTABLISHED, "calls are not established")
-            # A PBX that is lost takes the calls with it that ring there: nothing ends or moves those yet.
-            ringing = 0 if self.loses_pbx else RINGING
-            if ringing:
-                begun.append(self.calls("ringing", ringing, 20, telephones.RINGS, 1))
-                nodes.wait(lambda: self.channels() >= ESTABLISHED + ringing, "calls do not ring")
+            if self.of.pbx and not self.of.trying:
+                answering = telephones.Answering(self.folder, self.where / "answering")
+            if self.of.timers:
+                self.timers = {name: self.timer(name, value) for name, value in PAPER_TIMERS.items()}
+            self.begin(begun)
             failed_at = self.fail()
             begun.append(self.calls("new", NEW, 5, telephones.ECHO, 2))
-            if self.what:
-                nodes.wait(self.moved, f"the address does not move to {self.peer}")
+            self.recover()
             ended = [each.wait() for each in begun]
             nodes.wait(lambda: probe.last() > failed_at, "the virtual address does not answer OPTIONS again")
             over = time.time()
             nodes.wait(lambda: packets.reaches(over), "the capture does not go on")
         finally:
             probe.stop()
-            for each in begun:
+            for each in [*begun, *([answering] if answering else [])]:
                 each.stop()
             packets.stop()
         self.assert_behaviour(ended)
-        return self.figures(ringtap, begun, ended, packets, probe.outage(failed_at), failed_at)
+        return self.figures(ringtap, ended, packets, probe.outage(failed_at), failed_at)
 
-    def channels(self):
-        return sum(channels(self.folder, name) for name in checks.PBXS)
+    def recover(self):
+        """Waits for what the cluster does about the failure."""
+        if self.of.proxy:
+            nodes.wait(self.moved, f"the address does not move to {self.peer}")
+        if self.of.proxy == "lose":
+            self.wait_fenced(self.owner)
+        if self.of.pbx == "lose":
+            self.wait_fenced(PBX)
+        elif self.of.pbx == "kill":
+            self.wait_restarted()
+
+    def wait_fenced(self, name):
+        nodes.wait(lambda: fenced(self.folder, name) > self.fenced_before[name], f"{name} was lost and not fenced")
+
+    def failures(self):
+        """How many failed checks the cluster counts of the PBX."""
+        told = nodes.Node(self.folder, "arbiter").ask("crm_failcount", "--query", "--resource", "pbx", "--node", PBX).stdout
+        return int(told.rsplit("value=", 1)[1]) if "value=" in told and "INFINITY" not in told else 0
+
+    def wait_restarted(self):
+        nodes.wait(lambda: self.failures() == 1 and PBX in checks.Cluster(self.folder).running("pbx"),
+                   f"the PBX of {PBX} is not started again after the first failure")
+
+    def left_stopped(self):
+        """A second failure: the cluster stops the PBX, and does not start it again."""
+        self.kill(PBX, "asterisk")
+        nodes.wait(lambda: self.failures() == 2, f"the cluster does not see the second failure of {PBX}")
+        nodes.Node(self.folder, "arbiter")("crm_resource", "--wait")
+        check(PBX not in checks.Cluster(self.folder).running("pbx"), f"the PBX of {PBX} was started again after the second failure")
+
+    def timer(self, name, value):
+        """Sets a timer of both proxies; returns what it was."""
+        before = []
+        for each in checks.PROXIES:
+            proxy = nodes.Node(self.folder, each)
+            if proxy.is_up():
+                before.append(int(proxy("kamcmd", "cfg.get", "tm", name)))
+                proxy("kamcmd", "cfg.set_now_int", "tm", name, value)
+        return before[0]
+
+    def channels(self, state=None):
+        return sum(state in (None, each[1]) for name in checks.PBXS for each in channels(self.folder, name))
 
     def assert_behaviour(self, ended):
         succeeded, failed = sum(good for good, _ in ended), sum(bad for _, bad in ended)
-        check(failed == self.lost_channels, f"{failed} calls failed, {self.lost_channels} were on the PBX that was lost")
+        check(failed == self.lost.ringing, f"{failed} calls failed, {self.lost.ringing} rang on the PBX that was lost")
         check(ended[-1] == (NEW, 0), f"{ended[-1][1]} of {NEW} new calls failed")
         check(succeeded > 0, "no call succeeded")
-        if self.what == "lose":
-            check(fenced(self.folder, self.owner) > self.fenced_before, f"{self.owner} was lost and not fenced")
-        else:
-            check(fenced(self.folder, self.owner) == self.fenced_before, f"{self.owner} was fenced, and only a service failed")
+        lost = ([self.owner] if self.of.proxy == "lose" else []) + ([PBX] if self.of.pbx == "lose" else [])
+        for name in {self.owner, self.peer, *checks.PBXS} - set(lost):
+            check(fenced(self.folder, name) == self.fenced_before[name], f"{name} was fenced, and was not lost")
 
-    def figures(self, ringtap, begun, ended, packets, outage, failed_at):
+    def figures(self, ringtap, ended, packets, outage, failed_at):
         path = packets.path
         check(packets.dropped() == 0, f"the capture lost {packets.dropped()} packets")
-        calls, streams = capture.records(ringtap, path)
+        records, streams = capture.records(ringtap, path)
+        # Those that the platform made are the other halves of calls to a telephone.
+        calls = [call for call in records.values() if not call["src"].startswith(f"{capture.VIRTUAL}:")]
+        halves = [call for call in records.values() if call["src"].startswith(f"{capture.VIRTUAL}:")]
         made = sum(good + bad for good, bad in ended)
         check(len(calls) == made, f"ringtap finds {len(calls)} calls, SIPp made {made}")
-        answered = [call for call in calls.values() if call["answer_us"]]
-        check(len(answered) == made, f"ringtap finds {len(answered)} answered calls of {made}")
+        answered = [call for call in calls if call["answer_us"]]
+        check(len(answered) == made - self.lost.ringing, f"ringtap finds {len(answered)} answered calls of {made}")
+        refused = [call for call in calls if call["final_code"] == 503]
+        check(len(refused) == self.lost.ringing, f"{len(refused)} calls were answered 503, {self.lost.ringing} rang on the lost PBX")
+        cut = self.cut(answered, halves)
         late = capture.late_packets(path, capture.VIRTUAL)
         check(late == 0, f"{late} packets of the former owner of the address after those of the next")
-        established = {call["call_id"] for call in answered if call["answer_us"] < failed_at * 1e6}
-        kept = {call["call_id"] for call in answered if call["state"] == "completed" and call["released_by"]}
-        gaps = [each["delta_ms_max"] / 1000 for each in streams if each["call_id"] in established & kept]
-        waits = [(call["answer_us"] - call["invite_us"]) / 1e6 for call in answered if call["invite_us"] > failed_at * 1e6]
+        kept = {call["call_id"] for call in answered
+                if call["answer_us"] < failed_at * 1e6 and call["state"] == "completed" and call["released_by"] == "caller"}
+        gaps = [each["delta_ms_max"] / 1000 for each in streams if each["call_id"] in kept]
+        waits = [(call["answer_us"] - call["invite_us"]) / 1e6 for call in answered if self.of.trying or call["invite_us"] > failed_at * 1e6]
+        ends = [call["end_us"] / 1e6 - failed_at for call in cut + refused]
         return {"kind": self.kind, "service": outage, "user": max(waits, default=None), "gap": max(gaps, default=None),
-                "calls": made, "failed": made - sum(good for good, _ in ended), "on_lost_pbx": self.lost_channels}
+                "ended": max(ends, default=None), "calls": made, "failed": made - sum(good for good, _ in ended),
+                "ended_by_proxy": len(cut), "on_lost_pbx": self.lost.callers + self.lost.callees + self.lost.ringing}
+
+    def cut(self, answered, halves):
+        """The calls that the proxy ended for a PBX that is lost, with either telephone: as many as went through it."""
+        callers = [call for call in answered if call["released_by"] == "callee"]
+        check(len(callers) == self.lost.callers, f"{len(callers)} who called got BYE, {self.lost.callers} called through the lost PBX")
+        callees = [call for call in halves if call["end_us"] and call["duration_ms"] and call["duration_ms"] < SECONDS * 1000]
+        check(len(callees) == self.lost.callees, f"{len(callees)} who were called got BYE, {self.lost.callees} through the lost PBX")
+        return callers + callees
 
     def restore(self):
         """What failed comes back, as standby, and nothing else moves."""
-        if self.loses_pbx:
-            nodes.cable("pbx1", "up")
-        if self.what == "move":
+        for name, value in self.timers.items():
+            self.timer(name, value)
+        if self.of.trying and nodes.Node(self.folder, PBX).is_up():
+            nodes.Node(self.folder, PBX).ask("asterisk", "-rx", "dialplan set global DELAY 0")
+        if self.of.pbx == "kill":
+            nodes.Node(self.folder, "arbiter")("crm_resource", "--cleanup", "--resource", "pbx", "--node", PBX)
+        if self.of.proxy == "move":
             nodes.Node(self.folder, self.peer)("crm_resource", "--clear", "--resource", "service")
         checks.wait(self.folder)
-        check(checks.owner(self.folder) == (self.peer if self.what else self.owner), "the address moved back by itself")
+        check(checks.owner(self.folder) == (self.peer if self.of.proxy else self.owner), "the address moved back by itself")
         nodes.wait(lambda: self.channels() == 0, "a PBX holds calls that ended")
 
 
@@ -191,13 +307,14 @@ def spread(values):
 
 def table(found):
     """The paper's figures beside ours."""
-    rows = [("failure", "runs", "service: paper", "ours", "user: paper", "ours", "gap in sound", "failed, on lost PBX, calls")]
-    for kind, (_, _, (service, user, _)) in KINDS.items():
+    rows = [("failure", "runs", "service: paper", "ours", "user: paper", "ours", "gap in sound", "lost PBX: ended",
+             "failed, ended, calls")]
+    for kind, what in KINDS.items():
         of = [each for each in found if each["kind"] == kind]
         if of:
-            counts = ", ".join(str(sum(each[name] for each in of)) for name in ("failed", "on_lost_pbx", "calls"))
-            rows.append((kind, str(len(of)), f"{service or '-'}", spread([each["service"] for each in of]), f"{user or '-'}",
-                         spread([each["user"] for each in of]), spread([each["gap"] for each in of]), counts))
+            counts = ", ".join(str(sum(each.get(name, 0) for each in of)) for name in ("failed", "ended_by_proxy", "calls"))
+            rows.append((kind, str(len(of)), f"{what.service or '-'}", spread([each["service"] for each in of]), f"{what.user or '-'}",
+                         *(spread([each.get(name) for each in of]) for name in ("user", "gap", "ended")), counts))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     print("\nSeconds; ours as median / 95th percentile / worst. Without fencing in the paper unless a node is lost.")
     for row in rows:
@@ -237,6 +354,8 @@ def one(folder, kind, ringtap):
     run = Run(folder, kind, where)
     try:
         figures = run.make(ringtap)
+        if run.of.pbx == "kill":
+            run.left_stopped()
     except (Wrong, nodes.Failure) as wrong:
         with contextlib.suppress(Wrong, nodes.Failure):
             run.restore()

@@ -1,7 +1,9 @@
-"""Telephones for the tests: SIPp processes in the namespace of telephones, calling with sound, and a probe that asks SIP OPTIONS."""
+"""Telephones for the tests: SIPp processes in the namespace of telephones, calling with sound or answering, and a probe that asks SIP
+OPTIONS."""
 
 import csv
 import hashlib
+import re
 import socket
 import subprocess
 import sys
@@ -16,8 +18,9 @@ import nodes  # noqa: E402
 from capture import VIRTUAL  # noqa: E402
 
 INSIDE = ["ip", "netns", "exec", nodes.PREFIX + nodes.PHONES]
-# Extensions of the PBXs: echo at once, and echo after ringing for 10 s.
-ECHO, RINGS = "600", "601"
+# Extensions of the PBXs: echo at once, after ringing for 10 s, and after as many seconds of nothing as the PBX is told. And the
+# telephone that answers.
+ECHO, RINGS, SILENT, ANSWERS = "600", "601", "602", "1100"
 USERS = range(1001, 1101)
 
 
@@ -73,12 +76,35 @@ class Calls:
         self.output.close()
 
 
+class Answering:
+    """The telephone ANSWERS: registered, answers each call, sends its sound back, and hangs up when it is told to."""
+
+    PORT, MEDIA = 5090, 30000
+
+    def __init__(self, folder, where):
+        self.where = Path(where)
+        self.where.mkdir(parents=True, exist_ok=True)
+        # From the port that it is called at, which is free until SIPp has it.
+        nodes.run(*INSIDE, sys.executable, __file__, "register", ANSWERS, password(folder, ANSWERS), self.PORT)
+        command = [*INSIDE, "timeout", 600, "sipp", "-sn", "uas", "-i", nodes.address(nodes.PHONES), "-p", self.PORT,
+                   "-mi", nodes.address(nodes.PHONES), "-mp", self.MEDIA, "-rtp_echo", "-nostdin"]
+        self.output = open(self.where / "sipp.log", "w")
+        self.process = subprocess.Popen(list(map(str, command)), cwd=self.where, stdin=subprocess.DEVNULL, stdout=self.output,
+                                        stderr=self.output)
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.wait()
+        self.output.close()
+
+
 class Probe:
     """Asks the virtual address by OPTIONS, 50 times a second, from its own namespace; keeps the times of answers."""
 
     def __init__(self, where):
         self.answers = Path(where) / "options.txt"
-        command = [*INSIDE, sys.executable, __file__, self.answers]
+        command = [*INSIDE, sys.executable, __file__, "probe", self.answers]
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL)
 
     def times(self):
@@ -129,5 +155,36 @@ def probe(path):
                 pass
 
 
+def md5(text):
+    return hashlib.md5(text.encode()).hexdigest()
+
+
+def register(user, word, port):
+    """Registers a telephone at `port` of this namespace for an hour; asks again while nothing answers."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind((nodes.address(nodes.PHONES), int(port)))
+        sock.settimeout(1)
+        uri, authorization = f"sip:{VIRTUAL}", ""
+        for number in range(1, 61):
+            message = (f"REGISTER {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {nodes.address(nodes.PHONES)}:{port};branch=z9hG4bKr{number}\r\n"
+                       f"From: <sip:{user}@{VIRTUAL}>;tag=r\r\nTo: <sip:{user}@{VIRTUAL}>\r\nCall-ID: register{user}\r\n"
+                       f"CSeq: {number} REGISTER\r\nContact: <sip:{user}@{nodes.address(nodes.PHONES)}:{port}>\r\nExpires: 3600\r\n"
+                       f"Max-Forwards: 70\r\n{authorization}Content-Length: 0\r\n\r\n")
+            sock.sendto(message.encode(), (VIRTUAL, 5060))
+            try:
+                answer = sock.recv(4096).decode()
+            except TimeoutError:
+                continue
+            if answer.startswith("SIP/2.0 200"):
+                return
+            challenge = dict(re.findall(r'(realm|nonce)="([^"]*)"', answer))
+            if challenge:
+                secret = md5(f"{user}:{challenge['realm']}:{word}")
+                response = md5(f"{secret}:{challenge['nonce']}:{md5(f'REGISTER:{uri}')}")
+                authorization = (f'Authorization: Digest username="{user}", realm="{challenge["realm"]}", nonce="{challenge["nonce"]}", '
+                                 f'uri="{uri}", response="{response}"\r\n')
+    sys.exit(f"telephone {user} cannot register")
+
+
 if __name__ == "__main__":
-    probe(sys.argv[1])
+    {"probe": probe, "register": register}[sys.argv[1]](*sys.argv[2:])
