@@ -128,18 +128,18 @@ class Process:
         if pid is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        wait(lambda: self.pid() is None, f"process {pid} does not end")
+        wait(lambda: self.pid() is None, f"process {pid} does not end", 0.005)
         self.path.unlink(missing_ok=True)
 
 
-def wait(condition, otherwise):
-    """Waits until `condition` returns something true, and returns that."""
+def wait(condition, otherwise, pause=0.05):
+    """Waits until `condition` returns something true, asked each `pause` seconds, and returns that."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         result = condition()
         if result:
             return result
-        time.sleep(0.05)
+        time.sleep(pause)
     raise Failure(f"{otherwise() if callable(otherwise) else otherwise} ({PATIENCE} s)")
 
 
