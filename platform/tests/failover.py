@@ -50,7 +50,6 @@ KINDS = {
     "proxy-lost": Kind(proxy="lose", service=7.38, user=7.51),
     "pbx-lost": Kind(pbx="lose", user=4.17),
     "pbx-killed": Kind(pbx="kill", user=4.17),
-    "both-lost": Kind(proxy="lose", pbx="lose", service=7.34, user=11.49),
     "pbx-trying": Kind(pbx="lose", trying=True, user=63.04),
     "pbx-lost-paper": Kind(pbx="lose", timers=True, user=4.17),
     "pbx-trying-paper": Kind(pbx="lose", trying=True, timers=True, user=63.04),
@@ -154,10 +153,8 @@ class Run:
             # At the PBX, one channel to who calls, one to who is called.
             expected += 2 * ANSWERED
         nodes.wait(lambda: self.channels("Up") >= expected, "calls are not established")
-        # One that rings when PBX and proxy are lost at once is known to nobody any more.
-        if not (self.of.pbx and self.of.proxy):
-            begun.append(self.calls("ringing", RINGING, 20, telephones.RINGS, 1))
-            nodes.wait(lambda: self.channels() >= expected + RINGING, "calls do not ring")
+        begun.append(self.calls("ringing", RINGING, 20, telephones.RINGS, 1))
+        nodes.wait(lambda: self.channels() >= expected + RINGING, "calls do not ring")
 
     def make(self, ringtap):
         """Makes the run; returns its figures."""
