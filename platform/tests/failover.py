@@ -39,8 +39,6 @@ class Kind:
     user: float | None = None
     # Calls that have got no further than 100 Trying, and nothing else: situation 2 of the paper.
     trying: bool = False
-    # With the paper's timers in place of ours.
-    timers: bool = False
 
 
 KINDS = {
@@ -51,11 +49,7 @@ KINDS = {
     "pbx-lost": Kind(pbx="lose", user=4.17),
     "pbx-killed": Kind(pbx="kill", user=4.17),
     "pbx-trying": Kind(pbx="lose", trying=True, user=63.04),
-    "pbx-lost-paper": Kind(pbx="lose", timers=True, user=4.17),
-    "pbx-trying-paper": Kind(pbx="lose", trying=True, timers=True, user=63.04),
 }
-# By name of tm's timer: milliseconds until a PBX that answers nothing is given up, and one that sent 100 Trying alone.
-PAPER_TIMERS = {"fr_timer": 4000, "fr_inv_timer": 60000}
 ESTABLISHED, RINGING, NEW, ANSWERED, TRYING = 10, 5, 5, 6, 6
 # A call through a PBX that is lost ends before it would end by itself.
 SECONDS = 60
@@ -107,7 +101,6 @@ class Run:
         self.peer = next(name for name in checks.PROXIES if name != self.owner)
         self.fenced_before = {name: fenced(folder, name) for name in nodes.NODES}
         self.lost = Lost()
-        self.timers = {}
 
     def calls(self, name, count, seconds, service, number):
         users = range(1001 + 20 * number, 1001 + 20 * number + count)
@@ -165,8 +158,6 @@ class Run:
             nodes.wait(lambda: probe.times(), "the virtual address does not answer OPTIONS")
             if self.of.pbx and not self.of.trying:
                 answering = telephones.Answering(self.folder, self.where / "answering")
-            if self.of.timers:
-                self.timers = {name: self.timer(name, value) for name, value in PAPER_TIMERS.items()}
             self.begin(begun)
             failed_at = self.fail()
             begun.append(self.calls("new", NEW, 5, telephones.ECHO, 2))
@@ -212,16 +203,6 @@ class Run:
         nodes.wait(lambda: self.failures() == 2, f"the cluster does not see the second failure of {PBX}")
         nodes.Node(self.folder, "arbiter")("crm_resource", "--wait")
         check(PBX not in checks.Cluster(self.folder).running("pbx"), f"the PBX of {PBX} was started again after the second failure")
-
-    def timer(self, name, value):
-        """Sets a timer of both proxies; returns what it was."""
-        before = []
-        for each in checks.PROXIES:
-            proxy = nodes.Node(self.folder, each)
-            if proxy.is_up():
-                before.append(int(proxy("kamcmd", "cfg.get", "tm", name)))
-                proxy("kamcmd", "cfg.set_now_int", "tm", name, value)
-        return before[0]
 
     def channels(self, state=None):
         return sum(state in (None, each[1]) for name in checks.PBXS for each in channels(self.folder, name))
@@ -270,8 +251,6 @@ class Run:
 
     def restore(self):
         """What failed comes back, as standby, and nothing else moves."""
-        for name, value in self.timers.items():
-            self.timer(name, value)
         if self.of.trying and nodes.Node(self.folder, PBX).is_up():
             nodes.Node(self.folder, PBX).ask("asterisk", "-rx", "dialplan set global DELAY 0")
         if self.of.pbx == "kill":
