@@ -2,7 +2,7 @@
 
 use super::method::Method;
 use super::start::{before_version, status};
-use super::text::{is_token, token_len};
+use super::text::{first_of, is_token, token_len};
 
 /// Where in a datagram a SIP message starts: nearly always 0.
 ///
@@ -18,6 +18,10 @@ pub fn sniff(datagram: &[u8]) -> Option<usize> {
         && digit.is_ascii_digit()
     {
         return Some(0);
+    }
+    // No start line lacks a slash, and most datagrams that are not SIP are told from it by that alone.
+    if datagram.len() <= SHORT && first_of(datagram, [b'/']).is_none() {
+        return None;
     }
     if is_token(first) {
         // The method or version ends within 64 bytes (RFC 4475 section 3.1.1.2 has one of 43), or the bytes
@@ -115,6 +119,9 @@ pub(super) const MAX_START_LINE: usize = 8192;
 
 /// The longest method that is looked for.
 pub(super) const MAX_METHOD: usize = 64;
+
+/// Datagrams up to this length are searched for a slash first.
+const SHORT: usize = 128;
 
 /// Bytes of junk that may come before the message in a datagram.
 const MAX_JUNK: usize = 32;
