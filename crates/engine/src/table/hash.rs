@@ -12,13 +12,16 @@ use ringtap_model::Id;
 #[derive(Clone, Debug)]
 pub(crate) struct Hasher {
     state: FixedState,
-    keys: [u64; 4],
+    keys: [u64; KEYS],
 }
+
+/// Two for each pair of the longest key that [`Hasher::wide`] takes, and two more.
+const KEYS: usize = 8;
 
 impl Hasher {
     pub(crate) fn new(seed: u64) -> Self {
         let state = FixedState::with_seed(seed);
-        let keys = [1u8, 2, 3, 4].map(|number| state.hash_one(number));
+        let keys = std::array::from_fn(|at| state.hash_one(at as u8 + 1));
         Self { state, keys }
     }
 
@@ -32,20 +35,27 @@ impl Hasher {
     // HOT: once a media packet.
     #[inline]
     pub(crate) fn pair(&self, [a, b]: [u64; 2]) -> u64 {
-        let [k0, k1, k2, k3] = self.keys;
+        let [k0, k1, k2, k3, ..] = self.keys;
         fold(fold(a ^ k0, b ^ k1) ^ k2, k3 | 1)
     }
 
-    /// 128 bits of longer keys, so many that nobody finds two with the same.
-    // HOT: once a media packet of IPv6, unrolled where the number of pairs is known.
+    /// 128 bits of up to three pairs, so many that nobody finds two keys with the same: two sums of products,
+    /// each factor with a secret of its own, the second sum with those two further on.
+    // HOT: once a media packet of IPv6, unrolled where the number of pairs is known. No product waits for
+    // another.
     #[inline]
     pub(crate) fn wide<const N: usize>(&self, pairs: &[[u64; 2]; N]) -> [u64; 2] {
-        let [k0, k1, k2, k3] = self.keys;
-        let mut state = [k2, k3];
-        for &[a, b] in pairs {
-            state = [fold(a ^ state[0], b ^ k1), fold(a ^ k0, b ^ state[1].rotate_left(32))];
+        const { assert!(2 * N + 2 <= KEYS) };
+        let mut sums = [0u64; 2];
+        for at in 0..N {
+            let [a, b] = pairs[at];
+            for (half, sum) in sums.iter_mut().enumerate() {
+                let from = 2 * (at + half);
+                *sum = sum.wrapping_add(fold(a ^ self.keys[from], b ^ self.keys[from + 1]));
+            }
         }
-        [self.pair(state), self.pair([state[1] ^ k3, state[0] ^ k2])]
+        let [first, second] = sums;
+        [self.pair([first, second]), self.pair([second ^ self.keys[3], first ^ self.keys[2]])]
     }
 }
 
