@@ -50,6 +50,7 @@ pub struct ImportWriter {
     /// `None` once closed.
     queue: Option<SyncSender<Job>>,
     thread: Option<JoinHandle<Result<RecordCounts, Error>>>,
+    encoder: Option<JoinHandle<()>>,
     failure: Arc<Mutex<Option<Error>>>,
 }
 
@@ -77,8 +78,9 @@ impl ImportWriter {
         let thread = thread::Builder::new().name("store".into()).spawn(run).map_err(failed)?;
         // It ends with the queue, or when the other thread does.
         let run = move || encode(&mut encoders, &jobs, &sender);
-        thread::Builder::new().name("encode".into()).spawn(run).map_err(failed)?;
-        Ok(Self { dir: dir.to_owned(), queue: Some(queue), thread: Some(thread), failure })
+        let encoder = thread::Builder::new().name("encode".into()).spawn(run).map_err(failed)?;
+        let (thread, encoder) = (Some(thread), Some(encoder));
+        Ok(Self { dir: dir.to_owned(), queue: Some(queue), thread, encoder, failure })
     }
 
     /// Queues a call and its streams. Waits while the queue is full.
@@ -133,9 +135,11 @@ impl ImportWriter {
     /// Writes what is queued and ends. The counts are of durable records.
     pub fn close(mut self) -> Result<RecordCounts, Error> {
         self.queue = None;
-        match self.thread.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result,
-            Some(Err(_)) | None => Err(self.failure()),
+        // Where the encoding thread crashed, records are missing, of which the one that writes knows nothing.
+        let encoded = self.encoder.take().map(JoinHandle::join);
+        match (encoded, self.thread.take().map(JoinHandle::join)) {
+            (Some(Ok(())), Some(Ok(result))) => result,
+            _ => Err(self.failure()),
         }
     }
 
@@ -161,6 +165,9 @@ impl ImportWriter {
 impl Drop for ImportWriter {
     fn drop(&mut self) {
         self.queue = None;
+        if let Some(encoder) = self.encoder.take() {
+            let _ = encoder.join();
+        }
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -353,6 +360,16 @@ mod tests {
         assert!(matches!(writer.message(&message(1)), Err(Error::Full { .. })));
         assert!(matches!(writer.flush(), Err(Error::Full { .. })));
         assert!(matches!(writer.close(), Err(Error::Full { .. })));
+    }
+
+    /// What it had taken is missing then, though all that reached the files was written.
+    #[test]
+    fn an_import_whose_encoding_thread_crashed_is_none() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = ImportWriter::open(dir.path()).unwrap();
+        writer.message(&message(1)).unwrap();
+        writer.encoder = Some(thread::spawn(|| std::panic::resume_unwind(Box::new("crashed"))));
+        assert!(matches!(writer.close(), Err(Error::Stopped { .. })));
     }
 
     /// The compact form leaves out texts that a file is expected to have whole: where its table of texts is
