@@ -50,12 +50,26 @@ impl Tracker for RadiusFeed {
     const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), ..Wants::NOTHING };
 
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, _: &mut Context<'_, S>) {
-        let Some(Feeding { packets, figures, waits }) = &self.0 else { return };
+        let Some(feeding) = &self.0 else { return };
         let Datagram { time, src, dst, data, .. } = *datagram;
         let frame = datagram.frames.last().copied().unwrap_or_default();
-        let packet = Packet { time, frame, src, dst, data: data[..data.len().min(LONGEST)].into() };
-        let has_room = if *waits { packets.send(packet).is_ok() } else { packets.try_send(packet).is_ok() };
+        feeding.pass(Packet { time, frame, src, dst, data: data[..data.len().min(LONGEST)].into() });
+    }
+}
+
+impl Feeding {
+    /// Queues a packet, or counts that there was no room for it.
+    fn pass(&self, packet: Packet) {
+        let Self { packets, figures, waits } = self;
+        let bytes = packet.data.len() as u64;
+        let waiting = figures.waiting.fetch_add(bytes, Ordering::Relaxed);
+        let has_room = if *waits {
+            packets.send(packet).is_ok()
+        } else {
+            waiting + bytes <= QUEUE_BYTES && packets.try_send(packet).is_ok()
+        };
         if !has_room {
+            figures.waiting.fetch_sub(bytes, Ordering::Relaxed);
             figures.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -66,6 +80,8 @@ impl Tracker for RadiusFeed {
 pub(crate) struct RadiusFigures {
     /// Packets that found no room in the queue.
     dropped: AtomicU64,
+    /// Bytes of the packets in the queue.
+    waiting: AtomicU64,
     seen: Mutex<Seen>,
 }
 
@@ -110,6 +126,7 @@ impl RadiusThread {
         let follower = Follower {
             sessions: Sessions::new(limits, secrets).noting_changes(),
             waiting: BinaryHeap::new(),
+            waiting_bytes: 0,
             newest: Nanos::ZERO,
             unsent: VecDeque::new(),
             sender: store.sender().context("the store's thread has stopped")?,
@@ -144,6 +161,8 @@ struct Follower {
     sessions: Sessions,
     /// Packets that wait for earlier ones.
     waiting: BinaryHeap<Reverse<(Nanos, u64, Order)>>,
+    /// Of those.
+    waiting_bytes: usize,
     /// Time of the latest packet, or of the clock.
     newest: Nanos,
     /// Records that found no room in the store's queue.
@@ -233,9 +252,11 @@ impl Follower {
     }
 
     fn add(&mut self, packet: Packet) {
+        self.figures.waiting.fetch_sub(packet.data.len() as u64, Ordering::Relaxed);
         self.newest = self.newest.max(packet.time);
+        self.waiting_bytes += packet.data.len();
         self.waiting.push(Reverse((packet.time, packet.frame, Order(packet))));
-        if self.waiting.len() > MOST_WAITING {
+        while self.waiting.len() > MOST_WAITING || self.waiting_bytes > MOST_WAITING_BYTES {
             self.follow_next();
         }
     }
@@ -252,6 +273,7 @@ impl Follower {
         let Some(Reverse((time, frame, Order(Packet { src, dst, data, .. })))) = self.waiting.pop() else {
             return;
         };
+        self.waiting_bytes -= data.len();
         match View::parse(&data) {
             Ok(view) => self.sessions.packet(&view, Carried { time, src, dst, frame }),
             Err(_) => self.sessions.malformed(),
@@ -327,10 +349,14 @@ impl Follower {
 
 /// Packets that wait for the thread at most.
 const QUEUE: usize = 65_536;
+/// Bytes of them at most, live. A replay, whose workers wait for room, has as many as that number of packets.
+const QUEUE_BYTES: u64 = 64 << 20;
 /// Packets and records that are handled between two looks at the time.
 const BATCH: usize = 1_024;
 /// Packets that wait for earlier ones at most: a replay may be far ahead with one worker.
 const MOST_WAITING: usize = 1 << 20;
+/// Bytes of them at most.
+const MOST_WAITING_BYTES: usize = 256 << 20;
 /// Records that wait for room in the store's queue at most.
 const MOST_UNSENT: usize = 65_536;
 /// How long a packet waits for earlier ones.
@@ -343,3 +369,27 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const BETWEEN: Duration = Duration::from_secs(60);
 /// Bytes of the longest packet (RFC 2865 section 3).
 const LONGEST: usize = 4_096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The longest packets fill the queue's bytes long before its places; what is taken makes room.
+    #[test]
+    fn the_queue_has_a_ceiling_of_bytes() {
+        let (packets, queue) = sync_channel(QUEUE);
+        let figures = Arc::new(RadiusFigures::default());
+        let feeding = Feeding { packets, figures: Arc::clone(&figures), waits: false };
+        let end = Endpoint::new([192, 0, 2, 1].into(), 1812);
+        let packet =
+            || Packet { time: Nanos::ZERO, frame: 1, src: end, dst: end, data: vec![0; LONGEST].into() };
+        let most = QUEUE_BYTES / LONGEST as u64;
+        (0..most + 3).for_each(|_| feeding.pass(packet()));
+        assert_eq!((queue.try_iter().count() as u64, figures.seen().dropped), (most, 3));
+        feeding.pass(packet());
+        assert_eq!(figures.seen().dropped, 4, "none was taken by the thread yet");
+        figures.waiting.store(0, Ordering::Relaxed);
+        feeding.pass(packet());
+        assert_eq!(figures.seen().dropped, 4);
+    }
+}
