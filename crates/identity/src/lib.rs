@@ -50,6 +50,6 @@ mod tracker;
 pub use carried::Carried;
 pub use counts::Counts;
 pub use holders::{Holder, Holders};
-pub use secrets::{Secrets, WrongLine};
+pub use secrets::{Secrets, WrongLine, WrongSecrets};
 pub use sessions::{Limits, REFRESH, Sessions};
 pub use tracker::{IdentityTracker, PORTS, is_radius};

@@ -12,7 +12,8 @@ use zeroize::Zeroizing;
 pub struct Secrets(Vec<(Network, Zeroizing<Vec<u8>>)>);
 
 /// A line that is no client and its secret. It never says what the secret is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {problem}")]
 pub struct WrongLine {
     /// Number of the line, from 1.
     pub line: usize,
@@ -20,15 +21,34 @@ pub struct WrongLine {
     pub problem: &'static str,
 }
 
-impl fmt::Display for WrongLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}", self.line, self.problem)
-    }
+/// Why the bytes of a file are no secrets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongSecrets {
+    /// More bytes than are read of such a file.
+    #[error("the file is longer than 1 MiB; name networks, not hosts")]
+    TooLong,
+    /// Text in another encoding, or no text.
+    #[error("the file is not UTF-8: save it as UTF-8 text")]
+    NotUtf8,
+    /// A line of it.
+    #[error(transparent)]
+    Line(#[from] WrongLine),
 }
 
-impl std::error::Error for WrongLine {}
-
 impl Secrets {
+    /// Reads the bytes of a file, see [`parse`](Self::parse).
+    ///
+    /// # Errors
+    ///
+    /// It is too long, not UTF-8, or has a line that is wrong.
+    pub fn of_file(bytes: &[u8]) -> Result<Self, WrongSecrets> {
+        if bytes.len() >= LONGEST {
+            return Err(WrongSecrets::TooLong);
+        }
+        let text = std::str::from_utf8(bytes).map_err(|_| WrongSecrets::NotUtf8)?;
+        Ok(Self::parse(text)?)
+    }
+
     /// Reads lines of a client's address or network and its secret, with spaces between; `#` begins a
     /// comment.
     ///
@@ -68,6 +88,8 @@ impl fmt::Debug for Secrets {
     }
 }
 
+/// What is read of a file.
+const LONGEST: usize = 1 << 20;
 const NO_SECRET: &str = "it has no secret: write a client's address or network, a space, and its secret";
 const NO_CLIENT: &str = "its first word is neither an address nor a network like 192.0.2.0/24";
 
@@ -86,6 +108,15 @@ mod tests {
         assert_eq!(of("2001:db8::9"), Some(&b"six"[..]));
         assert_eq!(of("198.51.100.9"), None);
         assert!(!format!("{secrets:?}").contains("narrow"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_list_of_secrets_is_refused() {
+        assert!(Secrets::of_file(b"192.0.2.1 one").is_ok());
+        assert_eq!(Secrets::of_file(&[b'#'; LONGEST]).err(), Some(WrongSecrets::TooLong));
+        assert_eq!(Secrets::of_file(b"192.0.2.1 \xff").err(), Some(WrongSecrets::NotUtf8));
+        let text = Secrets::of_file(b"\n192.0.2.1").unwrap_err().to_string();
+        assert!(text.starts_with("line 2: "), "{text}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use ringtap_identity::{Limits, REFRESH, Secrets};
 use ringtap_model::Nanos;
 
@@ -74,14 +74,5 @@ impl Radius {
 
 fn read(path: &Path) -> anyhow::Result<Secrets> {
     let bytes = ringtap_spool::secrets(path)?;
-    let name = path.display();
-    if bytes.len() >= MOST_SECRETS {
-        bail!("cannot read the secrets in `{name}`: the file is longer than 1 MiB; name networks, not hosts");
-    }
-    let text =
-        std::str::from_utf8(&bytes).with_context(|| format!("the secrets in `{name}` are not UTF-8"))?;
-    Secrets::parse(text).with_context(|| format!("cannot read the secrets in `{name}`"))
+    Secrets::of_file(&bytes).with_context(|| format!("cannot read the secrets in `{}`", path.display()))
 }
-
-/// What is read of a file with secrets.
-const MOST_SECRETS: usize = 1 << 20;

@@ -76,9 +76,6 @@ Examples:
   ringtap identity --secrets clients.txt radius-*.pcap.gz 2001:db8:7::1
   ringtap identity radius.pcap --format jsonl | jq -r 'select(.end_cause == \"reassigned\") | .user'";
 
-/// What is read of a file with secrets.
-const MOST_SECRETS: usize = 1 << 20;
-
 const WRITING: &str = "cannot write the results";
 
 impl IdentityArgs {
@@ -228,13 +225,7 @@ fn endpoint(text: &str) -> Option<(IpAddr, Option<u16>)> {
 
 fn read_secrets(path: &Path) -> anyhow::Result<Secrets> {
     let bytes = ringtap_spool::secrets(path)?;
-    let name = path.display();
-    if bytes.len() >= MOST_SECRETS {
-        bail!("cannot read the secrets in `{name}`: the file is longer than 1 MiB; name networks, not hosts");
-    }
-    let text =
-        std::str::from_utf8(&bytes).with_context(|| format!("the secrets in `{name}` are not UTF-8"))?;
-    Secrets::parse(text).with_context(|| format!("cannot read the secrets in `{name}`"))
+    Secrets::of_file(&bytes).with_context(|| format!("cannot read the secrets in `{}`", path.display()))
 }
 
 /// What is asked: who had an address, or what a user had; everything where it is neither.
