@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -44,9 +45,8 @@ class Capture:
         return int(line.rsplit(": ", 1)[1].split("/")[1].split()[0])
 
 
-def senders(path, address):
-    """Of each IPv4 packet with this source, in order: its time in seconds and the MAC address that sent it."""
-    wanted = bytes(map(int, address.split(".")))
+def frames(path):
+    """The frames of a capture, in order, each with its time in seconds."""
     with open(path, "rb") as file:
         magic = file.read(24)[:4]
         fraction = {b"\xd4\xc3\xb2\xa1": 1e6, b"\x4d\x3c\xb2\xa1": 1e9}[magic]
@@ -55,8 +55,26 @@ def senders(path, address):
             frame = file.read(length)
             if len(frame) < length:
                 return
-            if frame[12:14] == b"\x08\x00" and frame[26:30] == wanted:
-                yield seconds + part / fraction, frame[6:12].hex(":")
+            yield seconds + part / fraction, frame
+
+
+def senders(path, address):
+    """Of each IPv4 packet with this source, in order: its time in seconds and the MAC address that sent it."""
+    wanted = bytes(map(int, address.split(".")))
+    for when, frame in frames(path):
+        if frame[12:14] == b"\x08\x00" and frame[26:30] == wanted:
+            yield when, frame[6:12].hex(":")
+
+
+def replies(path, address, codes):
+    """Of each SIP reply with one of these codes that `address` gets, in order: its time in seconds and its Call-ID."""
+    wanted, starts = bytes(map(int, address.split("."))), tuple(f"SIP/2.0 {code}".encode() for code in codes)
+    for when, frame in frames(path):
+        # IPv4 without options, UDP.
+        if frame[12:14] == b"\x08\x00" and frame[30:34] == wanted and frame[42:].startswith(starts):
+            found = re.search(rb"\r\ncall-id: *([^\r]+)", frame, re.IGNORECASE)
+            if found:
+                yield when, found[1].decode()
 
 
 def late_packets(path, address):

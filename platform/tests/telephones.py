@@ -17,6 +17,7 @@ sys.path.insert(0, str(HERE.parent / "here"))
 import nodes  # noqa: E402
 from capture import VIRTUAL  # noqa: E402
 
+ADDRESS = nodes.address(nodes.PHONES)
 INSIDE = ["ip", "netns", "exec", nodes.PREFIX + nodes.PHONES]
 # Extensions of the PBXs: echo at once, after ringing for 10 s, and after as many seconds of nothing as the PBX is told. And the
 # telephone that answers.
@@ -164,10 +165,10 @@ def register(user, word, port):
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         sock.bind((nodes.address(nodes.PHONES), int(port)))
         sock.settimeout(1)
-        uri, authorization = f"sip:{VIRTUAL}", ""
+        uri, authorization, key = f"sip:{VIRTUAL}", "", f"register{user}-{time.time()}"
         for number in range(1, 61):
             message = (f"REGISTER {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {nodes.address(nodes.PHONES)}:{port};branch=z9hG4bKr{number}\r\n"
-                       f"From: <sip:{user}@{VIRTUAL}>;tag=r\r\nTo: <sip:{user}@{VIRTUAL}>\r\nCall-ID: register{user}\r\n"
+                       f"From: <sip:{user}@{VIRTUAL}>;tag=r\r\nTo: <sip:{user}@{VIRTUAL}>\r\nCall-ID: {key}\r\n"
                        f"CSeq: {number} REGISTER\r\nContact: <sip:{user}@{nodes.address(nodes.PHONES)}:{port}>\r\nExpires: 3600\r\n"
                        f"Max-Forwards: 70\r\n{authorization}Content-Length: 0\r\n\r\n")
             sock.sendto(message.encode(), (VIRTUAL, 5060))
