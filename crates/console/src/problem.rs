@@ -198,6 +198,17 @@ impl Problem {
         problem
     }
 
+    /// Reading the records took longer than a request may take.
+    pub(crate) fn too_long() -> Self {
+        let mut problem = Self::busy("reading the records took longer than a request may take", 5);
+        problem.0.remedy = Some(
+            "ask for a shorter time, or again: figures that were computed are stored; `--search-time` sets \
+             the limit"
+                .into(),
+        );
+        problem
+    }
+
     /// The daemon, a disk or a file does not answer.
     pub fn unavailable(detail: impl Into<String>) -> Self {
         Self::new(
@@ -226,7 +237,12 @@ impl From<anyhow::Error> for Problem {
 }
 
 impl From<ringtap_store::Error> for Problem {
+    /// What was stopped because its time was over has nobody to blame; nobody reads the answer where its
+    /// connection closed.
     fn from(error: ringtap_store::Error) -> Self {
+        if matches!(error, ringtap_store::Error::Interrupted { .. }) {
+            return Self::too_long();
+        }
         anyhow::Error::from(error).into()
     }
 }

@@ -25,7 +25,7 @@ use crate::sites::Sites;
 use crate::sound_cache::SoundCache;
 use crate::sources::Sources;
 use crate::views::Views;
-use crate::work::Work;
+use crate::work::{Stop, Work};
 
 /// What every request shares.
 #[derive(Clone)]
@@ -132,10 +132,10 @@ impl std::ops::Deref for App {
 }
 
 impl Shared {
-    /// Opens the records; none if nothing has been recorded yet.
-    pub(crate) fn records(&self) -> Result<Option<Reader>, Problem> {
+    /// Opens the records; none if nothing has been recorded yet. Reading ends soon after `stop` is over.
+    pub(crate) fn records(&self, stop: &Stop) -> Result<Option<Reader>, Problem> {
         match Reader::open(&self.sources.records) {
-            Ok(reader) => Ok(Some(reader)),
+            Ok(reader) => Ok(Some(reader.stopped_by(Stop::clone(stop)))),
             Err(ringtap_store::Error::NoDays { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }

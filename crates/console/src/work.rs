@@ -117,6 +117,11 @@ impl Work {
         self.cancelled.load(Ordering::Relaxed)
     }
 
+    /// Counts work that was given up while its answer was sent.
+    pub(crate) fn give_up(&self) {
+        self.cancelled.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Runs a search that may read whole days.
     pub(crate) async fn scan<T: Send + 'static>(
         &self,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use ringtap_model::{Alarm, Call, Condition, Filter, Id, Message, Registration, Stream, Transaction};
@@ -13,6 +13,7 @@ use crate::day_reader::{DayReader, Readable};
 use crate::holds::HELD;
 use crate::migration::OnMigration;
 use crate::record::StoredRecord;
+use crate::running::RunningSearch;
 use crate::{Day, Error, Query};
 
 /// The answer to a [`Query`].
@@ -39,12 +40,13 @@ impl<R> Default for Found<R> {
 pub struct Reader {
     dir: PathBuf,
     on_migration: OnMigration,
+    stopped_by: Option<Arc<RunningSearch>>,
 }
 
 impl Reader {
     /// A reader of that directory, which must exist and hold a day file.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let reader = Self { dir: dir.to_owned(), on_migration: OnMigration::default() };
+        let reader = Self { dir: dir.to_owned(), on_migration: OnMigration::default(), stopped_by: None };
         if reader.days()?.is_empty() { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
     }
 
@@ -52,6 +54,18 @@ impl Reader {
     #[must_use]
     pub fn on_migration(self, on_migration: OnMigration) -> Self {
         Self { on_migration, ..self }
+    }
+
+    /// Whatever reads records fails with [`Error::Interrupted`] soon after that search is over: in the middle
+    /// of a statement, and between days. Pages and calls passed on one by one end as stopped instead.
+    #[must_use]
+    pub fn stopped_by(self, running: Arc<RunningSearch>) -> Self {
+        Self { stopped_by: Some(running), ..self }
+    }
+
+    /// Whether the search is over that stops this reader.
+    pub(crate) fn is_over(&self) -> bool {
+        self.stopped_by.as_ref().is_some_and(|running| running.is_over())
     }
 
     /// The days that have a file, in order; those of which only records of calls on hold are left as well.
@@ -276,7 +290,15 @@ impl Reader {
         if !path.exists() && held.exists() {
             path = held;
         }
-        DayReader::open(path, &self.on_migration)
+        if self.is_over() {
+            return Err(Error::Interrupted { path });
+        }
+        let mut file = DayReader::open(path, &self.on_migration)?;
+        if let (Some(file), Some(running)) = (&mut file, &self.stopped_by) {
+            let running = Arc::clone(running);
+            file.stop_when(move || running.is_over())?;
+        }
+        Ok(file)
     }
 }
 

@@ -62,7 +62,8 @@ impl Reader {
     ///
     /// # Errors
     ///
-    /// A file cannot be read.
+    /// A file cannot be read; or the search is over that stops this reader: what was computed is stored, so
+    /// that the next attempt goes on from there.
     pub fn rollups(
         &self,
         (from, to): (Nanos, Nanos),
@@ -159,16 +160,14 @@ impl DayMinutes {
                 each(start, &rollup)?;
                 continue;
             }
-            let near = i32::from(minute) - BEFORE as i32;
-            pairs.retain(|minute, _| *minute >= near);
-            for place in near..i32::from(minute) {
-                let file = if place < 0 { before } else { Some(&*self) };
-                if let (Some(file), false) = (file, pairs.contains_key(&place)) {
-                    pairs.insert(place, file.pairs((place.rem_euclid(1440)) as Minute, make, store)?);
+            let (version, folded) = match self.compute(minute, before, &mut pairs, make, store) {
+                Ok(computed) => computed,
+                Err(error) => {
+                    // The next attempt goes on where this one was stopped.
+                    self.store(&mut computed, make);
+                    return Err(error);
                 }
-            }
-            let known: Vec<Vec<u8>> = pairs.values().filter(|pairs| !pairs.is_empty()).cloned().collect();
-            let (version, folded) = self.fold(minute, &known, make, store)?;
+            };
             let mut versions = versions;
             versions[BEFORE] = version;
             counts.computed += 1;
@@ -181,6 +180,30 @@ impl DayMinutes {
         }
         self.store(&mut computed, make);
         Ok(())
+    }
+
+    /// Computes a minute, with what `pairs` has, or is given, of the minutes before it.
+    fn compute(
+        &self,
+        minute: Minute,
+        before: Option<&Self>,
+        pairs: &mut BTreeMap<i32, Vec<u8>>,
+        make: &dyn MakeRollup,
+        store: &Reader,
+    ) -> Result<(u64, FoldedMinute), Error> {
+        if store.is_over() {
+            return Err(Error::Interrupted { path: store.directory().join(self.day.file_name()) });
+        }
+        let near = i32::from(minute) - BEFORE as i32;
+        pairs.retain(|minute, _| *minute >= near);
+        for place in near..i32::from(minute) {
+            let file = if place < 0 { before } else { Some(self) };
+            if let (Some(file), false) = (file, pairs.contains_key(&place)) {
+                pairs.insert(place, file.pairs((place.rem_euclid(1440)) as Minute, make, store)?);
+            }
+        }
+        let known: Vec<Vec<u8>> = pairs.values().filter(|pairs| !pairs.is_empty()).cloned().collect();
+        self.fold(minute, &known, make, store)
     }
 
     fn versions_at(&self, minute: Minute, before: Option<&Self>) -> Versions {

@@ -319,8 +319,9 @@ impl<'s> Scan<'s> {
         }
         let mut is_whole = true;
         if let Some(mut file) = self.reader.open_day(day)? {
-            let (running, enough) = (self.running.clone(), self.enough.clone());
-            file.stop_when(move || running.is_over() || enough.load(Ordering::Relaxed))?;
+            let (reader, running) = (self.reader.clone(), self.running.clone());
+            let enough = self.enough.clone();
+            file.stop_when(move || running.is_over() || enough.load(Ordering::Relaxed) || reader.is_over())?;
             let bounds = self.bounds(day, &file)?;
             file.each(&bounds.condition, &bounds.values, self.search.is_newest_first(), |call: Call| {
                 is_whole = !self.is_over();
@@ -376,7 +377,7 @@ impl<'s> Scan<'s> {
     }
 
     fn is_over(&self) -> bool {
-        self.running.is_over() || self.enough.load(Ordering::Relaxed)
+        self.running.is_over() || self.enough.load(Ordering::Relaxed) || self.reader.is_over()
     }
 }
 

@@ -7,11 +7,14 @@ mod common;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use common::{DAY, NOON, call, id, message, registration, stream};
 use proptest::prelude::*;
 use ringtap_model::{Amendment, Call, JoinReason, Nanos, Registration, Stream};
-use ringtap_store::{FoldMinute, FoldedMinute, ImportWriter, MakeRollup, Reader, RollupCounts};
+use ringtap_store::{
+    Error, FoldMinute, FoldedMinute, ImportWriter, MakeRollup, Reader, RollupCounts, RunningSearch,
+};
 use rusqlite::Connection;
 
 const MINUTE: u64 = 60_000_000_000;
@@ -139,6 +142,28 @@ fn what_is_stored_is_used_until_a_record_changes() {
     // Other settings, and back again: one of them is stored.
     assert_eq!(read(dir.path(), 2).0.computed, 10);
     assert_eq!(read(dir.path(), 2).0.computed, 0);
+}
+
+#[test]
+fn what_was_computed_before_a_stop_is_not_computed_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let calls: Vec<Record> = (0..10).map(|number| at(number, NOON + Nanos(number * MINUTE))).collect();
+    write(dir.path(), &calls);
+    let running = Arc::new(RunningSearch::new());
+    let make = Listing { settings: 1, begun: Cell::new(0) };
+    let mut passed = 0;
+    let stopped =
+        Reader::open(dir.path()).unwrap().stopped_by(running.clone()).rollups(ALL, &make, |_, _| {
+            passed += 1;
+            if passed == 3 {
+                running.stop();
+            }
+            Ok(())
+        });
+    assert!(matches!(stopped, Err(Error::Interrupted { .. })), "{stopped:?}");
+    let (counts, found) = read(dir.path(), 1);
+    assert_eq!((passed, counts.stored, counts.computed), (3, 3, 7));
+    assert_eq!(found, anew(dir.path()));
 }
 
 /// A call before midnight whose stream begins after it, and comes, or changes, later.

@@ -16,7 +16,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use ringtap_model::{Call, Condition, Filter, Id, Nanos, Stream};
 use ringtap_search::{Context, Expression, parse};
-use ringtap_store::{ImportWriter, Page, Reader, RunningSearch, Search, SearchEnd, SearchOrder};
+use ringtap_store::{
+    Error, ImportWriter, Page, Query, Reader, RunningSearch, Search, SearchEnd, SearchOrder,
+};
 use ringtap_testing::samples;
 
 /// Conditions on all that has a column, a key, or neither.
@@ -287,6 +289,34 @@ fn a_search_that_is_stopped_goes_on() {
     let mut expected: Vec<Id> = all.iter().map(|(call, _)| call.id).collect();
     expected.reverse();
     assert_eq!(found, expected);
+}
+
+#[test]
+fn whatever_reads_records_ends_with_the_search_that_stops_it() {
+    let dir = tempfile::tempdir().unwrap();
+    store(dir.path(), &calls((0..600).map(|number| number * 7), 1));
+    let running = running();
+    let reader = Reader::open(dir.path()).unwrap().stopped_by(running.clone());
+    let all = Query::default();
+    assert_eq!(reader.calls(&all).unwrap().records.len(), 600);
+    // Over between two calls that it passes on, whichever of both stops it.
+    let (mut passed, other) = (0, self::running());
+    let coverage = reader.each_call(&Search::new(expression("")), false, &other, |_, _| {
+        passed += 1;
+        running.stop();
+        ControlFlow::Continue(())
+    });
+    assert_eq!(coverage.unwrap().end, SearchEnd::Stopped);
+    assert!(passed < 600, "{passed}");
+    let is_stopped = |error| matches!(error, Err(Error::Interrupted { .. }));
+    assert!(is_stopped(reader.calls(&all).map(drop)));
+    assert!(is_stopped(reader.streams(&all).map(drop)));
+    assert!(is_stopped(reader.registrations(&all).map(drop)));
+    assert!(is_stopped(reader.alarms(&all).map(drop)));
+    assert!(is_stopped(reader.call(&id(1, 1)).map(drop)));
+    assert!(is_stopped(reader.streams_of(&id(1, 1)).map(drop)));
+    // The days are known without reading one.
+    assert!(reader.days().unwrap().len() > 1);
 }
 
 #[test]

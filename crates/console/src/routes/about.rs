@@ -55,8 +55,8 @@ pub(crate) async fn about(State(app): State<App>, viewer: Viewer) -> Result<Answ
     let reading = app.clone();
     let records = app
         .work
-        .read(move |_| {
-            let Some(reader) = reading.records()? else { return Ok(RecordDays::default()) };
+        .read(move |stop| {
+            let Some(reader) = reading.records(stop)? else { return Ok(RecordDays::default()) };
             let days = reader.days()?;
             Ok(RecordDays {
                 days: days.len(),

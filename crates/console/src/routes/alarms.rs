@@ -46,8 +46,8 @@ pub(crate) async fn list(
     let reading = app.clone();
     let (mut alarms, cut) = app
         .work
-        .read(move |_| {
-            let Some(reader) = reading.records()? else { return Ok((Vec::new(), false)) };
+        .read(move |stop| {
+            let Some(reader) = reading.records(stop)? else { return Ok((Vec::new(), false)) };
             let mut conditions = Vec::new();
             conditions.extend(span.from_us.map(|from| Condition::Since(Nanos::from_micros(from))));
             conditions.extend(span.until_us.map(|until| Condition::Until(Nanos::from_micros(until))));

@@ -88,8 +88,8 @@ pub(crate) async fn show(
     let (seen, by) = (app.clone(), viewer.clone());
     let value = app
         .work
-        .read(move |_| {
-            let found = find(&seen, &by, &id, true)?;
+        .read(move |stop| {
+            let found = find(&seen, &by, &id, true, stop)?;
             let (call, streams) = found.call().clone();
             let holds = if by.has(Right::Hold) { recording::cases(&seen, &call)? } else { Vec::new() };
             Ok(CallDetails {
@@ -146,8 +146,8 @@ pub(crate) async fn ladder(
     let (seen, by) = (app.clone(), viewer.clone());
     let value = app
         .work
-        .read(move |_| {
-            let found = find(&seen, &by, &id, true)?;
+        .read(move |stop| {
+            let found = find(&seen, &by, &id, true, stop)?;
             let tokens = (!by.has(Right::Numbers)).then_some(&seen.tokens);
             let mut spool = seen.sources.spool.as_ref().map(|open| open()).transpose()?;
             Ok(Ladder::of(&found.legs, spool.as_mut(), tokens)?)
@@ -171,8 +171,8 @@ where
     let (seen, by) = (app.clone(), viewer.clone());
     let bytes = app
         .work
-        .read(move |_| {
-            let found = find(&seen, &by, &id, false)?;
+        .read(move |stop| {
+            let found = find(&seen, &by, &id, false, stop)?;
             let mut spool = spool(&seen)?;
             let (call, streams) = found.call();
             let mut recorded = recorded(&mut spool, call, streams)?;
@@ -257,9 +257,9 @@ pub(crate) async fn svg(
 async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem> {
     let (seen, by) = (app.clone(), viewer.clone());
     app.work
-        .read(move |_| {
+        .read(move |stop| {
             // The scope is looked at in any case.
-            let found = find(&seen, &by, &id, false)?;
+            let found = find(&seen, &by, &id, false, stop)?;
             // Before the packets are read: what is erased meanwhile has another state.
             let erased = Erased::of(seen.sources.spool_directory.as_deref());
             if let Some(sound) = seen.sounds.of(&id, erased).filter(|_| !found.in_progress) {

@@ -203,7 +203,7 @@ pub(super) fn walk(
     Range { after, limit, with_streams, stop }: Range<'_>,
     each: impl FnMut(Call, Vec<Stream>) -> Result<bool, Problem>,
 ) -> Result<Coverage, Problem> {
-    let Some(reader) = app.records()? else { return Ok(Coverage::default()) };
+    let Some(reader) = app.records(stop)? else { return Ok(Coverage::default()) };
     Find { reader: &reader, expression, viewer, with_streams, after, limit, stop }.run(each)
 }
 

@@ -23,6 +23,7 @@ use crate::problem::Problem;
 use crate::sources::Refused;
 use crate::state::App;
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// What the daemon says of a call that is listened to.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -265,7 +266,7 @@ impl Ear {
     fn refresh(&mut self, now: Instant) {
         if now.saturating_duration_since(self.refreshed) >= REFRESH {
             self.refreshed = now;
-            if let Ok(found) = find(&self.app, &self.viewer, &self.call.id, false) {
+            if let Ok(found) = find(&self.app, &self.viewer, &self.call.id, false, &Stop::default()) {
                 self.known.clone_from(&found.call().1);
             }
         }

@@ -103,32 +103,90 @@ pub(crate) async fn export(
         return Err(Problem::conflict(parquet::LACKING));
     }
     let ending = format.ending();
-    note(&app, &viewer, Action::Export, &format!("{ending} of calls"), &wanted.q).await?;
-    let place = app.work.file().await?;
+    let what = format!("{ending} of calls");
+    note(&app, &viewer, Action::Export, &what, &wanted.q).await?;
+    let stop = Stop::new(RunningSearch::until(Instant::now() + LONGEST_EXPORT));
+    // From here on an export that does not come to its end is noted as such, also while it waits.
+    let mut outcome = Outcome::new(&app, &viewer, what, wanted.q, Handle::current());
+    let place = app.work.file().await.inspect_err(|busy| outcome.failed = Some(busy.detail.clone()))?;
     let (sender, receiver) = tokio::sync::mpsc::channel::<std::io::Result<Vec<u8>>>(4);
-    let reading = app.clone();
+    let (reading, ends) = (app.clone(), Stop::clone(&stop));
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
-        let _place = place;
+        // All of it, so that it is dropped here and not before.
+        let (_place, mut outcome) = (place, outcome);
         let sending = Sending { sender, runtime: runtime.clone(), patience: PATIENCE };
-        let mut file = ExportFile { bytes: Vec::new(), sent: None, sending };
-        let done = file.write(&reading, &viewer, &expression, format);
+        let mut file = ExportFile { bytes: Vec::new(), sent: None, calls: 0, sending };
+        let done = file.write(&reading, &viewer, &expression, format, &ends);
+        outcome.calls = file.calls;
+        outcome.is_sent = done.is_ok();
         if let Err(error) = done {
+            outcome.failed = (!file.sending.sender.is_closed()).then(|| error.clone());
             // An answer that breaks off is no whole file: the program that reads it sees an error. One that
             // reads nothing has no thread and no place wait for it.
             let sender = file.sending.sender;
             runtime.spawn(async move { sender.send(Err(std::io::Error::other(error))).await });
         }
     });
-    let pieces = futures_util::stream::unfold(receiver, |mut receiver| async move {
-        receiver.recv().await.map(|piece| (piece, receiver))
-    });
-    let mut response = Response::new(Body::from_stream(pieces));
+    let mut response = Response::new(body(receiver, stop));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(format.media_type()));
     let disposition = format!("attachment; filename=\"calls.{ending}\"");
     headers.extend(HeaderValue::from_str(&disposition).ok().map(|value| (CONTENT_DISPOSITION, value)));
     Ok(response)
+}
+
+/// Pieces of a file as an answer. The search for them ends with it.
+fn body(receiver: tokio::sync::mpsc::Receiver<std::io::Result<Vec<u8>>>, stop: Stop) -> Body {
+    let reading = (receiver, StopOnDrop(stop));
+    Body::from_stream(futures_util::stream::unfold(reading, |mut reading| async move {
+        reading.0.recv().await.map(|piece| (piece, reading))
+    }))
+}
+
+/// The search of a file ends when the answer is dropped, as its connection closed.
+struct StopOnDrop(Stop);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+/// What became of an export that was noted: when dropped, one that was not sent whole is counted and noted as
+/// given up, or with why it failed.
+struct Outcome {
+    app: App,
+    viewer: Viewer,
+    what: String,
+    q: String,
+    runtime: Handle,
+    calls: u64,
+    is_sent: bool,
+    failed: Option<String>,
+}
+
+impl Outcome {
+    fn new(app: &App, viewer: &Viewer, what: String, q: String, runtime: Handle) -> Self {
+        let (app, viewer) = (app.clone(), viewer.clone());
+        Self { app, viewer, what, q, runtime, calls: 0, is_sent: false, failed: None }
+    }
+}
+
+impl Drop for Outcome {
+    fn drop(&mut self) {
+        if self.is_sent {
+            return;
+        }
+        if self.failed.is_none() {
+            self.app.work.give_up();
+        }
+        let became = self.failed.take().map_or("given up".to_owned(), |error| format!("failed ({error})"));
+        let what = format!("{became} after {} calls: {}", self.calls, self.what);
+        let (app, viewer, q) = (self.app.clone(), self.viewer.clone(), std::mem::take(&mut self.q));
+        // An entry that cannot be written is logged there; the export itself is in the log already.
+        self.runtime.spawn(async move { note(&app, &viewer, Action::Export, &what, &q).await });
+    }
 }
 
 /// Writes calls in a format.
@@ -168,6 +226,8 @@ struct ExportFile {
     bytes: Vec<u8>,
     /// When the last piece was sent.
     sent: Option<Instant>,
+    /// Calls that were written.
+    calls: u64,
     sending: Sending,
 }
 
@@ -193,15 +253,16 @@ impl ExportFile {
         viewer: &Viewer,
         expression: &Expression,
         format: FileFormat,
+        stop: &Stop,
     ) -> Result<(), String> {
         let mut writing = Writing::begin(&mut self.bytes, format).map_err(|error| error.to_string())?;
-        let stop = Stop::new(RunningSearch::until(Instant::now() + LONGEST_EXPORT));
         let hides = !viewer.has(Right::Numbers);
-        let range = Range { after: None, limit: usize::MAX, with_streams: false, stop: &stop };
+        let range = Range { after: None, limit: usize::MAX, with_streams: false, stop };
         let coverage = walk(app, viewer, expression, range, |call, _| {
             let call = if hides { app.tokens.call(&call) } else { call };
             let written = writing.call(&mut self.bytes, &call);
             written.map_err(|error| Problem::unavailable(error.to_string()))?;
+            self.calls += 1;
             // Whoever reads it has gone.
             Ok(!is_due(self.bytes.len(), self.sent.map(|sent| sent.elapsed())) || self.send())
         });
@@ -211,7 +272,7 @@ impl ExportFile {
             writing.end(&mut self.bytes).map_err(|error| error.to_string())?;
         }
         let is_sent = self.send();
-        match coverage.is_complete() && is_sent || self.sending.sender.is_closed() {
+        match coverage.is_complete() && is_sent {
             true => Ok(()),
             false => Err("the export took too long: narrow the search, or read it faster".to_owned()),
         }
@@ -253,6 +314,16 @@ mod tests {
         assert!(is_due(1, None));
         assert!(!is_due(PIECE - 1, Some(GATHERED / 2)));
         assert!(is_due(PIECE, Some(Duration::ZERO)) && is_due(1, Some(GATHERED)));
+    }
+
+    #[test]
+    fn a_search_ends_with_the_answer_that_it_is_for() {
+        let (_sender, receiver) = tokio::sync::mpsc::channel(1);
+        let stop = Stop::default();
+        let body = body(receiver, Stop::clone(&stop));
+        assert!(!stop.is_over());
+        drop(body);
+        assert!(stop.is_over());
     }
 
     #[test]

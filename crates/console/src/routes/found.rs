@@ -9,6 +9,7 @@ use super::live;
 use crate::problem::Problem;
 use crate::state::Shared;
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// A call with its legs, each with its streams; the call itself is `legs[chosen]`.
 pub(super) struct Found {
@@ -26,8 +27,14 @@ impl Found {
 }
 
 /// Finds a call that the viewer may see. One that is outside of the viewer's scope is not there.
-pub(super) fn find(app: &Shared, viewer: &Viewer, id: &Id, with_legs: bool) -> Result<Found, Problem> {
-    let reader = app.records()?;
+pub(super) fn find(
+    app: &Shared,
+    viewer: &Viewer,
+    id: &Id,
+    with_legs: bool,
+    stop: &Stop,
+) -> Result<Found, Problem> {
+    let reader = app.records(stop)?;
     let stored = reader.as_ref().map(|reader| reader.call(id)).transpose()?.flatten();
     let (Some(reader), Some(call)) = (reader, stored) else { return find_in_progress(app, viewer, id) };
     if !viewer.sees(&call) {

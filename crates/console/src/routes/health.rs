@@ -17,6 +17,7 @@ use crate::meter::Gauges;
 use crate::problem::Problem;
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// Whether the console can answer
 ///
@@ -95,7 +96,7 @@ impl App {
 impl Shared {
     /// The checks that read the disk.
     fn checks(&self) -> Vec<Check> {
-        let records = match self.records().and_then(|reader| match reader {
+        let records = match self.records(&Stop::default()).and_then(|reader| match reader {
             Some(reader) => Ok(reader.days()?.len()),
             None => Ok(0),
         }) {

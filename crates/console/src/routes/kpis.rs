@@ -17,6 +17,7 @@ use crate::problem::Problem;
 use crate::request::Query;
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// What is asked for.
 #[derive(Deserialize, IntoParams)]
@@ -149,10 +150,10 @@ pub(crate) async fn show(
     let reading = app.clone();
     let value = app
         .work
-        .scan(move |_| {
+        .scan(move |stop| {
             let mut groups: Vec<KpiGroup> = Vec::new();
             let mut places: BTreeMap<Key, usize> = BTreeMap::new();
-            let whole = table(&reading, span, Table::new(dimensions.clone(), None, false))?;
+            let whole = table(&reading, span, Table::new(dimensions.clone(), None, false), stop)?;
             let seen = whole.rows().into_iter().filter(|row| !is_by_trunk || viewer.sees_trunk(&row.key));
             for row in seen.take(MOST_GROUPS) {
                 places.insert(row.key.clone(), groups.len());
@@ -160,7 +161,8 @@ pub(crate) async fn show(
             }
             if let Some(per) = per {
                 let zone = reading.sources.zone.clone();
-                let over_time = table(&reading, span, Table::new(dimensions, Some((per, zone)), false))?;
+                let over_time =
+                    table(&reading, span, Table::new(dimensions, Some((per, zone)), false), stop)?;
                 for row in over_time.rows() {
                     if let Some(group) = places.get(&row.key).and_then(|place| groups.get_mut(*place)) {
                         group.series.push(KpiPoint {
@@ -179,8 +181,8 @@ pub(crate) async fn show(
 }
 
 /// Adds up the rollups of a time.
-pub(super) fn table(app: &Shared, span: TimeSpan, mut table: Table) -> Result<Table, Problem> {
-    let Some(reader) = app.records()? else { return Ok(table) };
+pub(super) fn table(app: &Shared, span: TimeSpan, mut table: Table, stop: &Stop) -> Result<Table, Problem> {
+    let Some(reader) = app.records(stop)? else { return Ok(table) };
     let from = span.from_us.map_or(Nanos::ZERO, |from| minute_of(Nanos::from_micros(from)));
     let until = span.until_us.map_or(Nanos::MAX, Nanos::from_micros);
     let dimensions = table.dimensions().to_vec();

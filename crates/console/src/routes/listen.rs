@@ -41,8 +41,8 @@ pub(crate) async fn live(
     app.note(&viewer, Action::Listen, What::from(format!("call {id} in progress"))).await?;
     let (seen, by) = (app.clone(), viewer.clone());
     let (events, heard) = channel(WAITING);
-    let ear = app.work.read(move |_| {
-        let found = find(&seen, &by, &id, false)?;
+    let ear = app.work.read(move |stop| {
+        let found = find(&seen, &by, &id, false, stop)?;
         if !found.in_progress {
             return Err(Problem::conflict("the call has ended: its sound is that of `sound.wav`"));
         }

@@ -20,6 +20,7 @@ use crate::request::{Json, Path, Query};
 use crate::sources::Daemon;
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// How much of a call is recorded.
 #[derive(Clone, Copy, Debug, Deserialize, ToSchema)]
@@ -83,8 +84,8 @@ pub(crate) async fn change(
     }
     app.note(&viewer, Action::Hold, What::from(format!("{} of call {id}", changes.join(", ")))).await?;
     let (seen, by) = (app.clone(), viewer.clone());
-    let done = app.work.read(move |_| {
-        let found = find(&seen, &by, &id, false)?;
+    let done = app.work.read(move |stop| {
+        let found = find(&seen, &by, &id, false, stop)?;
         let (call, _) = found.call();
         if !found.in_progress {
             return Err(Problem::conflict("the call has ended: nothing more of it is recorded"));
@@ -137,14 +138,15 @@ pub(crate) async fn hold(
     }
     app.note_because(&viewer, Action::Hold, What::from(format!("hold call {id} for {case}")), reason).await?;
     let (seen, by) = (app.clone(), viewer.clone());
-    let done = app.work.read(move |_| {
-        let found = find(&seen, &by, &id, false)?;
+    let done = app.work.read(move |stop| {
+        let found = find(&seen, &by, &id, false, stop)?;
         let (call, _) = found.call();
         if found.in_progress {
             return of_daemon(&seen, &by, |daemon| daemon.hold(&call.call_id, &case));
         }
         let spool = directory(&seen)?;
-        let Some(reader) = seen.records()? else { return Err(Problem::conflict(NOT_STORED)) };
+        // Whoever has gone meanwhile does not leave half of a hold.
+        let Some(reader) = seen.records(&Stop::default())? else { return Err(Problem::conflict(NOT_STORED)) };
         let by = By { case: &case, since: time::now(), product: false };
         holding::place(&seen.sources.records, &reader, spool, call, &by)?;
         Ok(())
@@ -182,8 +184,8 @@ pub(crate) async fn release(
     let case = case_of(case)?;
     app.note(&viewer, Action::Hold, What::from(format!("release call {id} from {case}"))).await?;
     let (seen, by) = (app.clone(), viewer.clone());
-    let done = app.work.read(move |_| {
-        let found = find(&seen, &by, &id, false)?;
+    let done = app.work.read(move |stop| {
+        let found = find(&seen, &by, &id, false, stop)?;
         let (call, _) = found.call();
         let spool = directory(&seen)?;
         let released = release_of(spool, &case, Some(&id.to_string()), false)?;

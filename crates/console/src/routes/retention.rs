@@ -15,6 +15,7 @@ use crate::openapi::refusals::{Busy, Conflict};
 use crate::problem::Problem;
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// What the daemon says of what it keeps.
 #[derive(Deserialize)]
@@ -117,7 +118,7 @@ pub(crate) async fn show(State(app): State<App>, viewer: Viewer) -> Result<Answe
 }
 
 fn records(app: &Shared, age_ms: Option<u64>) -> Result<RecordsKept, Problem> {
-    let days = app.records()?.map(|reader| reader.days()).transpose()?.unwrap_or_default();
+    let days = app.records(&Stop::default())?.map(|reader| reader.days()).transpose()?.unwrap_or_default();
     Ok(RecordsKept {
         days: days.len(),
         oldest_us: days.first().map(|day| day.start().micros()),

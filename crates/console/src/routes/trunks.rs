@@ -64,9 +64,9 @@ pub(crate) async fn list(
     let reading = app.clone();
     let trunks = app
         .work
-        .scan(move |_| {
+        .scan(move |stop| {
             let dimensions = vec![Dimension::TrunkIn, Dimension::TrunkOut];
-            let rows = table(&reading, span, Table::new(dimensions, None, false))?.rows();
+            let rows = table(&reading, span, Table::new(dimensions, None, false), stop)?.rows();
             let mut trunks: BTreeMap<String, ringtap_kpi::Cell> = BTreeMap::new();
             for row in rows.into_iter().filter(|row| viewer.sees_trunk(&row.key)) {
                 trunks.entry(row.key.shown().to_owned()).or_default().merge(&row.cell);

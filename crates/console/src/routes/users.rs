@@ -6,7 +6,7 @@ use axum::extract::State;
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Condition, Filter, Nanos, User};
 use ringtap_search::Expression;
-use ringtap_store::{Day, Query, Search, SearchEnd};
+use ringtap_store::{Day, Query, Reader, Search, SearchEnd};
 use ringtap_users::Users;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -154,7 +154,7 @@ struct Counted {
 
 /// Counts users over the records that pass, few of which are in memory at a time.
 fn counted(app: &Shared, filter: &Filter, stop: &Stop) -> Result<Counted, Problem> {
-    let Some(reader) = app.records()? else {
+    let Some(reader) = app.records(stop)? else {
         return Ok(Counted { users: Vec::new(), days: 0, complete: true });
     };
     let mut users = Users::new(MOST_USERS);
@@ -175,10 +175,11 @@ fn counted(app: &Shared, filter: &Filter, stop: &Stop) -> Result<Counted, Proble
         }
         let bounds = [hour.from.map(Condition::Since), hour.to.map(Condition::Until)];
         let conditions = filter.0.iter().cloned().chain(bounds.into_iter().flatten());
-        let query: Query = Filter(conditions.collect()).into();
-        reader.registrations(&query)?.records.iter().for_each(|record| users.registration(record));
-        reader.messages(&query)?.records.iter().for_each(|record| users.message(record));
-        reader.transactions(&query)?.records.iter().for_each(|record| users.transaction(record));
+        match count_others(&reader, &Filter(conditions.collect()).into(), &mut users) {
+            Ok(()) => {}
+            Err(ringtap_store::Error::Interrupted { .. }) => complete = false,
+            Err(error) => return Err(error.into()),
+        }
         gave_way |= !users.take_evicted().is_empty();
     }
     let mut users = users.into_records();
@@ -191,6 +192,14 @@ fn counted(app: &Shared, filter: &Filter, stop: &Stop) -> Result<Counted, Proble
     }
     users.sort_by_key(|user| std::cmp::Reverse(user.last));
     Ok(Counted { users, days: coverage.days, complete: complete && !gave_way })
+}
+
+/// Counts what is no call.
+fn count_others(reader: &Reader, query: &Query, users: &mut Users) -> Result<(), ringtap_store::Error> {
+    reader.registrations(query)?.records.iter().for_each(|record| users.registration(record));
+    reader.messages(query)?.records.iter().for_each(|record| users.message(record));
+    reader.transactions(query)?.records.iter().for_each(|record| users.transaction(record));
+    Ok(())
 }
 
 /// The hours of a day.

@@ -129,7 +129,7 @@ pub(crate) async fn show(
         .work
         .scan(move |stop| {
             let mut sample = Sample::new(MarkedBy::fields(fields.iter().copied()));
-            let coverage = match reading.records()? {
+            let coverage = match reading.records(stop)? {
                 None => Coverage::default(),
                 Some(reader) => Find {
                     reader: &reader,

@@ -92,6 +92,11 @@ impl Client {
         serde_json::from_str(&data).unwrap()
     }
 
+    /// A request whose answer nobody reads; its connection closes when it is dropped.
+    pub(crate) fn begin(&self, path: &str) -> BufReader<TcpStream> {
+        self.ask("GET", path, None)
+    }
+
     pub(crate) fn send(&self, method: &str, path: &str, body: Option<&Value>) -> Answer {
         let mut from = self.ask(method, path, body);
         let mut line = String::new();

@@ -3,6 +3,7 @@
 
 mod account;
 mod client;
+mod given_up;
 mod passkeys;
 mod provider;
 mod refused;

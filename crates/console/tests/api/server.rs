@@ -2,9 +2,9 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
+use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -38,19 +38,30 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn start() -> Self {
-        Self::with(Some(Arc::new(Answering)), None)
+        Self::with(Some(Arc::new(Answering)), None, Rollups::default())
     }
 
     pub(crate) fn start_without_daemon() -> Self {
-        Self::with(None, None)
+        Self::with(None, None, Rollups::default())
+    }
+
+    /// With KPIs that wait at a gate.
+    pub(crate) fn start_with_gate() -> (Self, Gate) {
+        let gate = Gate::default();
+        let rollups = Rollups { gate: Some(gate.clone()) };
+        (Self::with(Some(Arc::new(Answering)), None, rollups), gate)
     }
 
     /// With an identity provider.
     pub(crate) fn start_with_provider(provider: ringtap_oidc::Settings) -> Self {
-        Self::with(Some(Arc::new(Answering)), Some(provider))
+        Self::with(Some(Arc::new(Answering)), Some(provider), Rollups::default())
     }
 
-    fn with(daemon: Option<Arc<dyn Daemon>>, provider: Option<ringtap_oidc::Settings>) -> Self {
+    fn with(
+        daemon: Option<Arc<dyn Daemon>>,
+        provider: Option<ringtap_oidc::Settings>,
+        rollups: Rollups,
+    ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (records, people) = (dir.path().join("records"), dir.path().join("people"));
         let spool = dir.path().join("spool");
@@ -74,7 +85,7 @@ impl Server {
             daemon,
             assistants: None,
             decoders: Arc::new(BuiltIn),
-            kpis: Arc::new(Rollups),
+            kpis: Arc::new(rollups),
             zone: Zone::UTC,
             sensor: "sensor-1".into(),
         };
@@ -110,6 +121,18 @@ impl Server {
         writer.close().unwrap();
     }
 
+    /// So many calls with a very long name, newer than all others.
+    pub(crate) fn add_long_calls(&self, count: usize) {
+        let mut writer = ImportWriter::open(&self.dir.path().join("records")).unwrap();
+        for number in 0..count {
+            let mut id = [0xee; 16];
+            id[..8].copy_from_slice(&number.to_be_bytes());
+            let from_display = Some("x".repeat(64 << 10));
+            writer.call(&Call { id: Id(id), from_display, ..call(1_000) }, &[]).unwrap();
+        }
+        writer.close().unwrap();
+    }
+
     /// The directory of the records.
     pub(crate) fn records(&self) -> PathBuf {
         self.dir.path().join("records")
@@ -122,9 +145,15 @@ impl Server {
 
     /// What is in the audit log, by kind, the oldest first.
     pub(crate) fn audited(&self) -> Vec<&'static str> {
+        self.audit().into_iter().map(|(action, _)| action).collect()
+    }
+
+    /// The same, each with what was done.
+    pub(crate) fn audit(&self) -> Vec<(&'static str, String)> {
         let log = AuditLog::open(&self.dir.path().join("people")).unwrap();
         let page = log.reader().read(&AuditQuery::default()).unwrap();
-        page.entries.iter().rev().map(|entry| entry.action.name()).collect()
+        let told = |entry: &ringtap_access::Entry| (entry.action.name(), entry.what.to_string());
+        page.entries.iter().rev().map(told).collect()
     }
 }
 
@@ -264,7 +293,33 @@ impl Daemon for Answering {
 }
 
 /// KPIs as they are without a configuration.
-struct Rollups;
+#[derive(Default)]
+struct Rollups {
+    gate: Option<Gate>,
+}
+
+/// Where the first minute that is computed waits.
+#[derive(Clone, Default)]
+pub(crate) struct Gate(Arc<(Mutex<(bool, usize)>, Condvar)>);
+
+impl Gate {
+    /// Minutes that were begun.
+    pub(crate) fn begun(&self) -> usize {
+        self.0.0.lock().unwrap().1
+    }
+
+    pub(crate) fn open(&self) {
+        self.0.0.lock().unwrap().0 = true;
+        self.0.1.notify_all();
+    }
+
+    fn pass(&self) {
+        let mut state = self.0.0.lock().unwrap();
+        state.1 += 1;
+        // A test that has failed does not wait for ever.
+        drop(self.0.1.wait_timeout_while(state, Duration::from_secs(120), |state| !state.0).unwrap());
+    }
+}
 
 struct Minute {
     fold: Fold,
@@ -277,6 +332,9 @@ impl MakeRollup for Rollups {
     }
 
     fn begin(&self, begin: Nanos, _: &[Vec<u8>]) -> Box<dyn FoldMinute + '_> {
+        if let Some(gate) = &self.gate {
+            gate.pass();
+        }
         Box::new(Minute { fold: Fold::new(KpiSettings::default()), begin })
     }
 }
