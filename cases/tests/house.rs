@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 35] = [
+const LAYERS: [(&str, u8); 36] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -23,6 +23,7 @@ const LAYERS: [(&str, u8); 35] = [
     ("anonymise", 2),
     ("capture", 2),
     ("audio", 2),
+    ("availability", 2),
     ("conversation", 2),
     ("identity", 2),
     ("investigate", 2),

@@ -10,6 +10,7 @@ use crate::commands::{
     analyze::Analyze,
     anonymise::Anonymise,
     audit::Audit,
+    availability::AvailabilityArgs,
     bench::Bench,
     call::CallArgs,
     calls::Calls,
@@ -90,6 +91,8 @@ pub(crate) enum Command {
     Users(Box<UserList>),
     #[command(name = "identity")]
     Identity(Box<IdentityArgs>),
+    #[command(name = "availability")]
+    Availability(Box<AvailabilityArgs>),
     Kpis(Box<Kpis>),
     Console(ConsoleArgs),
     Hooks(Hooks),
@@ -141,6 +144,7 @@ impl Command {
             | Self::Messages(_)
             | Self::Users(_)
             | Self::Identity(_)
+            | Self::Availability(_)
             | Self::Kpis(_)
             | Self::Why(_)
             | Self::Mcp(_)

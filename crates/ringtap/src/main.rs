@@ -104,6 +104,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Messages(messages) => messages.run(screen),
         Command::Users(users) => users.run(screen),
         Command::Identity(identity) => identity.run(screen),
+        Command::Availability(availability) => availability.run(screen),
         Command::Kpis(kpis) => kpis.run(screen),
         Command::Open(open) => open.run(screen),
         Command::Console(console) => console.run(screen),

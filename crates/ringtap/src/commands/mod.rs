@@ -5,6 +5,7 @@ pub(crate) mod alarms;
 pub(crate) mod analyze;
 pub(crate) mod anonymise;
 pub(crate) mod audit;
+pub(crate) mod availability;
 pub(crate) mod bench;
 mod bench_tables;
 pub(crate) mod call;

@@ -26,6 +26,7 @@
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
 mod anonymous;
+mod availability;
 mod built;
 mod captured;
 mod codecs;

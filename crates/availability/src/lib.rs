@@ -1,0 +1,39 @@
+//! Availability: outages of telephone services, from the requests and answers on the wire.
+//!
+//! [`Monitor`] follows SIP transactions by service (address, port, transport); [`AvailabilityTracker`] does
+//! so in an engine and emits [`Findings`] at the end.
+//!
+//! Not here: reading of captures, tables for people.
+//!
+//! The one invariant: time of which packets tell nothing is unobserved. It is never counted as available, nor
+//! as an outage.
+//!
+//! ```
+//! use ringtap_availability::{Monitor, Settings};
+//!
+//! let findings = Monitor::new(Settings::default()).close();
+//! assert!(findings.outages.is_empty() && findings.services.is_empty());
+//! ```
+//!
+//! | module | holds |
+//! |---|---|
+//! | `settings` | when a silence is an outage; ceilings |
+//! | `monitor`, `transactions` | requests and answers of all services |
+//! | `service`, `silence`, `refusals` | one service, a time without answers, a time of 500 and 503 only |
+//! | `record` | what is reported |
+//! | `tracker` | the engine's way in |
+#![forbid(unsafe_code)]
+
+mod monitor;
+mod record;
+mod refusals;
+mod service;
+mod settings;
+mod silence;
+mod tracker;
+mod transactions;
+
+pub use monitor::Monitor;
+pub use record::{Counts, Findings, Outage, OutageKind, Role, ServiceAddress, ServiceSummary};
+pub use settings::{GIVEN_UP, Settings, T1};
+pub use tracker::AvailabilityTracker;

@@ -1,0 +1,151 @@
+//! `ringtap availability`: outages of services, from packets alone.
+
+mod table;
+
+use std::any::Any;
+use std::io;
+
+use anyhow::Context;
+use clap::{Args, value_parser};
+use ringtap_availability::{AvailabilityTracker, Counts, Findings, Outage, Role, ServiceSummary, Settings};
+use ringtap_engine::{Sink, StreamEnd};
+use ringtap_model::{Call, Message, Nanos, Registration};
+use ringtap_report::json;
+use ringtap_report::text::counted;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::input::{Input, InputFiles, Listener};
+use crate::page::LineFormat;
+use crate::screen::Screen;
+
+/// List outages of the services in captures, and how long each service was available
+///
+/// A service is an address, port and transport that SIP requests are sent to. It is out of service where it
+/// answers nothing while two requests or more wait, or one that is repeated in vain; or where it answers all
+/// requests of a kind with 500 or 503. Time in which nobody asked, or packets were lost, is unobserved and
+/// counts neither as available nor as an outage. Telephones are left out of the tables.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct AvailabilityArgs {
+    #[command(flatten)]
+    input: InputFiles,
+    /// Milliseconds without any answer, while requests wait, that make an outage
+    #[arg(long, value_name = "MS", default_value_t = 500)]
+    #[arg(value_parser = value_parser!(u64).range(50..=600_000))]
+    after: u64,
+    /// Seconds between an answer and the next request for which a service still counts as observed
+    #[arg(long, value_name = "S", default_value_t = 10, value_parser = value_parser!(u64).range(1..=86_400))]
+    observe: u64,
+    /// Show telephones, too: what registers, or is registered
+    #[arg(long)]
+    telephones: bool,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: LineFormat,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap availability proxy.pcapng
+  ringtap availability --observe 60 trunk-*.pcap.gz
+  ringtap availability --format jsonl proxy.pcapng | jq -r 'select(.type == \"outage\") | .down_ms'";
+
+const WRITING: &str = "cannot write the results";
+
+impl AvailabilityArgs {
+    /// Runs it.
+    pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let settings = Settings {
+            after: Nanos::from_millis(self.after),
+            observe: Nanos::from_secs(self.observe),
+            ..Settings::default()
+        };
+        let input = Input::open(&self.input.files, self.input.unpacking)?;
+        let bar = input.progress(screen, "reading");
+        let mut found = Found::default();
+        let pass = input.pass_to(AvailabilityTracker::new(settings), &mut found, &bar);
+        let mut findings = found.0;
+        if !self.telephones {
+            findings.outages.retain(|outage| outage.role != Role::Telephone);
+            findings.services.retain(|service| service.role != Role::Telephone);
+        }
+        self.print(&findings, screen).context(WRITING)?;
+        remark(&findings.counts, screen);
+        Ok(pass.exit(screen))
+    }
+
+    fn print(&self, findings: &Findings, screen: &mut Screen) -> io::Result<()> {
+        if self.format == LineFormat::Table {
+            screen.page();
+        }
+        let Screen { out, width, colour, .. } = screen;
+        match self.format {
+            LineFormat::Table => table::write(out, findings, *width, *colour)?,
+            LineFormat::Jsonl => {
+                let mut lines = json::Lines::default();
+                let outages = findings.outages.iter().map(Line::Outage);
+                let services = findings.services.iter().map(Line::Service);
+                let counts = [Line::Summary(&findings.counts)];
+                outages.chain(services).chain(counts).try_for_each(|line| lines.write(out, &line))?;
+            }
+        }
+        out.flush()
+    }
+}
+
+/// One line of JSON.
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Line<'a> {
+    Outage(&'a Outage),
+    Service(&'a ServiceSummary),
+    Summary(&'a Counts),
+}
+
+/// What has to be known of the result.
+fn remark(counts: &Counts, screen: &mut Screen) {
+    if counts.services == 0 {
+        screen.remark("no SIP request was found: nothing can be told of any service");
+    }
+    let told = [
+        (
+            counts.never_answered,
+            "address",
+            "never answered anything: nothing is claimed of these, as answers may take another way",
+        ),
+        (counts.losses, "time", "the capture lost packets: what waited then counts as unobserved"),
+        (
+            counts.services_refused,
+            "request",
+            "to further services were not followed: read fewer files at once",
+        ),
+        (counts.transactions_evicted, "request", "had to give way to others before their time"),
+        (counts.outages_refused, "outage", "are not listed: there are too many; read fewer files at once"),
+    ];
+    for (count, noun, what) in told.into_iter().filter(|(count, ..)| *count > 0) {
+        screen.remark(format!("{} {what}", counted(count, noun)));
+    }
+}
+
+/// What the tracker emits.
+#[derive(Default)]
+struct Found(Findings);
+
+impl Sink for Found {
+    fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
+
+    fn stream(&mut self, _: StreamEnd) {}
+
+    fn registration(&mut self, _: Registration) {}
+
+    fn message(&mut self, _: Message) {}
+
+    fn event(&mut self, event: &dyn Any) {
+        if let Some(findings) = event.downcast_ref::<Findings>() {
+            self.0 = findings.clone();
+        }
+    }
+}
+
+impl Listener for Found {}

@@ -1,0 +1,104 @@
+//! The tables of `ringtap availability`.
+
+use std::io::{self, Write};
+
+use ringtap_availability::{Findings, Outage, OutageKind, ServiceSummary};
+use ringtap_model::Nanos;
+use ringtap_report::style::Style;
+use ringtap_report::table::{self, Cell, Column};
+use ringtap_report::text::{counted, grouped};
+use ringtap_report::time;
+
+const OUTAGES: &[Column] = &[
+    Column::word("LAST ANSWER", 2),
+    Column::word("NO ANSWER FROM", 0),
+    Column::word("ANSWERS AGAIN", 0),
+    Column::figure("DOWN", 0),
+    Column::text("SERVICE", 28, 15, 0),
+    Column::word("KIND", 0),
+    Column::figure("REQUESTS", 3),
+    Column::figure("CLIENTS", 4),
+];
+
+const SERVICES: &[Column] = &[
+    Column::text("SERVICE", 28, 15, 0),
+    Column::word("ROLE", 3),
+    Column::figure("REQUESTS", 4),
+    Column::figure("UNANSWERED", 2),
+    Column::figure("LATE", 5),
+    Column::figure("OUTAGES", 0),
+    Column::figure("DOWN", 0),
+    Column::figure("OBSERVED", 0),
+    Column::figure("UNOBSERVED", 1),
+    Column::figure("AVAILABLE", 0),
+];
+
+/// Writes the outages, then the services that answered at some time.
+pub(super) fn write(out: &mut dyn Write, findings: &Findings, width: usize, colour: bool) -> io::Result<()> {
+    let Findings { outages, services, .. } = findings;
+    if !outages.is_empty() {
+        let times = outages.iter().map(|outage| outage.first_unanswered);
+        let dated = table::day(out, times, colour)?;
+        table::write(out, OUTAGES, outages.iter().map(|row| outage(row, dated)), width, colour)?;
+        writeln!(out)?;
+    }
+    let mut shown: Vec<&ServiceSummary> = services.iter().filter(|service| service.answered > 0).collect();
+    shown.sort_by_key(|service| (service.outages == 0, service.first));
+    if !shown.is_empty() {
+        table::write(out, SERVICES, shown.iter().map(|row| service(row)), width, colour)?;
+        writeln!(out)?;
+    }
+    let found = counted(outages.len() as u64, "outage");
+    writeln!(out, "{found} of {} that answered at some time", counted(shown.len() as u64, "service"))
+}
+
+fn outage(outage: &Outage, dated: bool) -> Vec<Cell> {
+    let kind = match outage.kind {
+        OutageKind::Unanswered => "no answer".to_owned(),
+        OutageKind::Refusing => format!("refuses {}", outage.refused.unwrap_or_default()),
+    };
+    let again = match outage.first_answer {
+        Some(time) => Cell::plain(exact(time, dated)),
+        None => Cell::new("not seen", Style::Bad),
+    };
+    vec![
+        Cell::known(outage.last_answer.map(|time| exact(time, dated))),
+        Cell::plain(exact(outage.first_unanswered, dated)),
+        again,
+        Cell::new(seconds(outage.down), Style::Bad),
+        Cell::plain(format!("{}/{}", outage.service, outage.transport.name())),
+        Cell::plain(kind),
+        Cell::plain(grouped(outage.requests)),
+        Cell::plain(grouped(outage.clients)),
+    ]
+}
+
+fn service(service: &ServiceSummary) -> Vec<Cell> {
+    let style = if service.outages > 0 { Style::Bad } else { Style::Plain };
+    let available = service.availability_pct.map(|percent| format!("{percent:.3} %"));
+    vec![
+        Cell::plain(format!("{}/{}", service.service, service.transport.name())),
+        Cell::plain(service.role.name()),
+        Cell::plain(grouped(service.requests)),
+        Cell::plain(grouped(service.unanswered)),
+        Cell::plain(grouped(service.answered_late)),
+        Cell::new(grouped(service.outages), style),
+        Cell::plain(seconds(service.down)),
+        Cell::plain(time::span(service.observed.millis_f64())),
+        Cell::plain(time::span(service.unobserved.millis_f64())),
+        Cell::known(available),
+    ]
+}
+
+/// Failovers are compared by their milliseconds.
+fn exact(time: Nanos, dated: bool) -> String {
+    let full = time::full(time);
+    if dated { full } else { full.split_once(' ').map_or(full.clone(), |(_, clock)| clock.to_owned()) }
+}
+
+fn seconds(span: Nanos) -> String {
+    match span {
+        Nanos(..60_000_000_000) => format!("{:.3} s", span.secs_f64()),
+        _ => time::span(span.millis_f64()),
+    }
+}
