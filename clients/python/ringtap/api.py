@@ -217,7 +217,8 @@ class Api:
         """Alarms, the newest first.
 
         Those that were raised in the time that is given, and at most 1,000. Those that stand come
-        from the daemon, where it answers.
+        from the daemon, where it answers. Whoever may see the calls of some trunks only is shown the
+        alarms of these trunks; then `scoped` is true.
 
         * `from_us`: From then, in microseconds since 1970.
         * `until_us`: Until then, which is not included, in microseconds since 1970.
@@ -339,8 +340,8 @@ class Api:
     ) -> models.KpiTable:
         """KPIs by group and over time.
 
-        Each with the number of calls that it was computed of (docs/manual/kpis.md). Whoever may see
-        the calls of some trunks only is answered for these trunks, by trunk.
+        Each with the number of calls that it was computed of (docs/manual/kpis.md). For whoever may
+        see some calls only, these alone are counted; then `scoped` is true.
 
         * `by`: How calls are grouped; `total` unless it is given.
         * `every`: Figures over time as well, one of each for so long.
@@ -432,8 +433,8 @@ class Api:
         """How it went on each trunk.
 
         In the last day, or in the time that is given. A trunk's calls are those that came from it and
-        those that were sent to it. Whoever may see the calls of some trunks only is answered for
-        these.
+        those that were sent to it. For whoever may see some calls only, these alone are counted; then
+        `scoped` is true.
 
         * `from_us`: From then, in microseconds since 1970.
         * `until_us`: Until then, which is not included, in microseconds since 1970.
@@ -455,7 +456,8 @@ class Api:
     ) -> models.UserList:
         """Users, those seen last first.
 
-        What each address of record did in the time that is given.
+        What each address of record did in the time that is given. For whoever may see some calls
+        only, these alone are counted; then `scoped` is true.
 
         * `number`: A number or user name; `*` stands for any characters at either end.
         * `from_us`: From then, in microseconds since 1970.

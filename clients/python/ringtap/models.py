@@ -88,6 +88,8 @@ class AlarmList(Model):
     """How many of them stand."""
     complete: bool
     """Whether these are all of that time."""
+    scoped: bool
+    """Only alarms of trunks whose calls you may see."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -704,6 +706,8 @@ class KpiTable(Model):
     """What the figures are."""
     groups: list[KpiGroup]
     """At most 500 groups, those with the most attempts."""
+    scoped: bool
+    """Only the calls that you may see were counted, and no registrations."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1881,6 +1885,8 @@ class TrunkList(Model):
     from_us: int | None = None
     """The time that is looked at."""
     until_us: int | None = None
+    scoped: bool
+    """Only the calls that you may see were counted."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1937,6 +1943,8 @@ class UserAnswer(Model):
     user: User
     complete: bool
     """Whether all records were counted."""
+    scoped: bool
+    """Only the calls that you may see were counted, and nothing else."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1949,6 +1957,10 @@ class UserList(Model):
     """Days that were searched."""
     complete: bool
     """Whether all records of that time were counted."""
+    scoped: bool
+    """Only the calls that you may see were counted; no registrations, messages and other transactions,
+    of which no trunk is known.
+    """
 
 
 @dataclass(slots=True, kw_only=True)

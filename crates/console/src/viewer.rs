@@ -8,7 +8,7 @@ use axum::http::header::{AUTHORIZATION, COOKIE};
 use axum::http::request::Parts;
 use ringtap_access::{Action, Actor, Identity, NewEntry, Refusal, Right, What};
 use ringtap_kpi::Key;
-use ringtap_model::Call;
+use ringtap_model::{Alarm, Call};
 use ringtap_report::time;
 use serde::Serialize;
 use serde_json::Value;
@@ -117,6 +117,13 @@ impl Viewer {
     pub(crate) fn sees_trunk(&self, key: &Key) -> bool {
         let is_named = !key.name.is_empty() && *key.name != *ringtap_kpi::key::NONE;
         !self.is_limited() || is_named && self.identity.scope.has_trunk(&key.name)
+    }
+
+    /// Whether an alarm is of calls of the scope alone, which that of a trunk is.
+    pub(crate) fn sees_alarm(&self, alarm: &Alarm) -> bool {
+        let is_named = !alarm.subject.is_empty() && alarm.subject != ringtap_kpi::key::NONE;
+        let is_own = || self.identity.scope.has_trunk(&alarm.subject);
+        !self.is_limited() || TRUNKS.contains(&&*alarm.per) && is_named && is_own()
     }
 
     /// Whether a call is in the scope.
@@ -252,6 +259,9 @@ impl From<Refusal> for Problem {
         }
     }
 }
+
+/// What a rule of an alarm looks at one by one where that is trunks.
+const TRUNKS: [&str; 3] = ["trunk", "trunk_in", "trunk_out"];
 
 #[cfg(test)]
 mod tests {

@@ -60,7 +60,7 @@ export function roles(it) {
     });
   }
 
-  test('who is limited to a trunk sees its calls alone, and nothing that is counted over all', async () => {
+  test('who is limited to a trunk sees its calls alone, and nothing that is counted over others', async () => {
     const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('tenant') });
     const all = (await it.console.json('engineer', '/calls?limit=1000')).calls;
     const own = all.filter((call) => [call.trunk_from, call.trunk_to].includes('carrier-a'));
@@ -70,15 +70,20 @@ export function roles(it) {
     const foreign = all.find((call) => !own.includes(call));
     await visit(page, `${it.console.base}/calls/${foreign.id}`);
     await page.getByText('There is no record of this call').waitFor();
-    for (const path of ['/quality?by=codec', '/alarms', '/users', '/sites', '/retention', '/sensors']) {
+    for (const path of ['/sites', '/retention', '/sensors']) {
       await visit(page, it.console.base + path);
       await page.getByText('counted over all calls').first().waitFor();
     }
-    // The figures of its own trunk are of its own calls.
-    for (const path of ['/trunks', '/quality']) {
+    // Figures are of its own calls.
+    await visit(page, `${it.console.base}/alarms`);
+    await page.getByText('Only those of trunks that you may see').waitFor();
+    await visit(page, `${it.console.base}/users?days=30`);
+    await page.getByText('Counted over the calls that you may see').waitFor();
+    for (const path of ['/trunks', '/quality', '/quality?by=direction', '/quality?by=code']) {
       await visit(page, it.console.base + path);
       const main = page.getByRole('main');
-      await main.getByText('carrier-a').first().waitFor();
+      if (path.includes('?')) await main.getByText('Counted over the calls that you may see').waitFor();
+      else await main.getByText('carrier-a').first().waitFor();
       assert.equal(await main.getByText('carrier-b').count(), 0, path);
     }
     await visit(page, it.console.base);

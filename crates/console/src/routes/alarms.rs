@@ -26,12 +26,15 @@ struct AlarmList {
     standing: usize,
     /// Whether these are all of that time.
     complete: bool,
+    /// Only alarms of trunks whose calls you may see.
+    scoped: bool,
 }
 
 /// Alarms, the newest first
 ///
 /// Those that were raised in the time that is given, and at most 1,000. Those that stand come from the
-/// daemon, where it answers.
+/// daemon, where it answers. Whoever may see the calls of some trunks only is shown the alarms of these
+/// trunks; then `scoped` is true.
 #[utoipa::path(
     get, path = "/alarms", operation_id = "list_alarms", tag = "alarms", params(TimeSpan),
     responses((status = 200, description = "Alarms.", body = AlarmList), Busy)
@@ -42,8 +45,11 @@ pub(crate) async fn list(
     Query(span): Query<TimeSpan>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
-    viewer.need_everything("alarms")?;
-    let reading = app.clone();
+    // The figure of a trunk is of calls that are all in a scope of trunks; every other one is of all calls.
+    if !viewer.identity.scope.is_of_trunks() {
+        viewer.need_everything("alarms")?;
+    }
+    let (reading, by) = (app.clone(), viewer.clone());
     let (mut alarms, cut) = app
         .work
         .read(move |stop| {
@@ -51,14 +57,20 @@ pub(crate) async fn list(
             let mut conditions = Vec::new();
             conditions.extend(span.from_us.map(|from| Condition::Since(Nanos::from_micros(from))));
             conditions.extend(span.until_us.map(|until| Condition::Until(Nanos::from_micros(until))));
-            let found = reader.alarms(&Stored { filter: Filter(conditions), limit: MOST, newest: true })?;
-            Ok((found.records, found.cut))
+            // How many alarms there are of others is not to be seen.
+            let limit = if by.is_limited() { usize::MAX } else { MOST };
+            let found = reader.alarms(&Stored { filter: Filter(conditions), limit, newest: true })?;
+            let mut alarms = found.records;
+            alarms.retain(|alarm| by.sees_alarm(alarm));
+            let left_out = alarms.len().saturating_sub(MOST);
+            alarms.drain(..left_out);
+            Ok((alarms, found.cut || left_out > 0))
         })
         .await?;
     // The daemon knows better of those that stand; without it, what is stored is shown.
     let standing = app.ask(|daemon| daemon.alarms()).await.unwrap_or_default();
     let standing: Vec<Alarm> = standing.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-    for alarm in standing {
+    for alarm in standing.into_iter().filter(|alarm| viewer.sees_alarm(alarm)) {
         match alarms.iter_mut().find(|stored| stored.id == alarm.id) {
             Some(stored) => *stored = alarm,
             None if span.has(alarm.raised) => alarms.push(alarm),
@@ -67,7 +79,8 @@ pub(crate) async fn list(
     }
     alarms.sort_by_key(|alarm| std::cmp::Reverse((alarm.raised, alarm.id)));
     let stand = alarms.iter().filter(|alarm| alarm.cleared.is_none()).count();
-    Ok(viewer.answer(&app, AlarmList { alarms, standing: stand, complete: !cut }))
+    let scoped = viewer.is_limited();
+    Ok(viewer.answer(&app, AlarmList { alarms, standing: stand, complete: !cut, scoped }))
 }
 
 /// What somebody writes about an alarm.

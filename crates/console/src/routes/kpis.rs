@@ -4,20 +4,17 @@ use std::collections::BTreeMap;
 
 use axum::extract::State;
 use ringtap_access::Right;
-use ringtap_kpi::rollup::minute_of;
-use ringtap_kpi::{Dimension, FIGURES, Figure, FigureUnit, Key, Per, Rollup, Row, Table, View};
-use ringtap_model::Nanos;
+use ringtap_kpi::{Dimension, FIGURES, Figure, FigureUnit, Key, Per, Row, Table, View};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::TimeSpan;
+use super::{TimeSpan, rollups};
 use crate::answer::Answer;
 use crate::openapi::refusals::Busy;
 use crate::problem::Problem;
 use crate::request::Query;
-use crate::state::{App, Shared};
+use crate::state::App;
 use crate::viewer::Viewer;
-use crate::work::Stop;
 
 /// What is asked for.
 #[derive(Deserialize, IntoParams)]
@@ -72,6 +69,8 @@ struct KpiTable {
     definitions: Vec<KpiDefinition>,
     /// At most 500 groups, those with the most attempts.
     groups: Vec<KpiGroup>,
+    /// Only the calls that you may see were counted, and no registrations.
+    scoped: bool,
 }
 
 /// What a figure is.
@@ -123,8 +122,8 @@ struct KpiPoint {
 
 /// KPIs by group and over time
 ///
-/// Each with the number of calls that it was computed of (docs/manual/kpis.md). Whoever may see the calls of
-/// some trunks only is answered for these trunks, by trunk.
+/// Each with the number of calls that it was computed of (docs/manual/kpis.md). For whoever may see some
+/// calls only, these alone are counted; then `scoped` is true.
 #[utoipa::path(
     get, path = "/kpis", operation_id = "list_kpis", tag = "figures", params(Wanted),
     responses((status = 200, description = "KPIs.", body = KpiTable), Busy)
@@ -136,9 +135,7 @@ pub(crate) async fn show(
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     let is_by_trunk = matches!(wanted.by, Some(GroupBy::Trunk | GroupBy::TrunkIn | GroupBy::TrunkOut));
-    if !is_by_trunk || !viewer.identity.scope.is_of_trunks() {
-        viewer.need_everything("KPIs other than by trunk")?;
-    }
+    let of_trunks = is_by_trunk && viewer.identity.scope.is_of_trunks();
     let dimensions = dimensions(wanted.by);
     let per = wanted.every.map(|every| match every {
         Every::Minute => Per::Minute,
@@ -153,16 +150,17 @@ pub(crate) async fn show(
         .scan(move |stop| {
             let mut groups: Vec<KpiGroup> = Vec::new();
             let mut places: BTreeMap<Key, usize> = BTreeMap::new();
-            let whole = table(&reading, span, Table::new(dimensions.clone(), None, false), stop)?;
-            let seen = whole.rows().into_iter().filter(|row| !is_by_trunk || viewer.sees_trunk(&row.key));
+            let whole = (Table::new(dimensions.clone(), None, false), of_trunks);
+            let whole = rollups::table(&reading, &viewer, span, whole, stop)?;
+            let seen = whole.rows().into_iter().filter(|row| !of_trunks || viewer.sees_trunk(&row.key));
             for row in seen.take(MOST_GROUPS) {
                 places.insert(row.key.clone(), groups.len());
                 groups.push(group(&row, &figures));
             }
             if let Some(per) = per {
                 let zone = reading.sources.zone.clone();
-                let over_time =
-                    table(&reading, span, Table::new(dimensions, Some((per, zone)), false), stop)?;
+                let over_time = (Table::new(dimensions, Some((per, zone)), false), of_trunks);
+                let over_time = rollups::table(&reading, &viewer, span, over_time, stop)?;
                 for row in over_time.rows() {
                     if let Some(group) = places.get(&row.key).and_then(|place| groups.get_mut(*place)) {
                         group.series.push(KpiPoint {
@@ -174,34 +172,11 @@ pub(crate) async fn show(
                     }
                 }
             }
-            Ok(KpiTable { definitions: figures.iter().map(|figure| definition(figure)).collect(), groups })
+            let definitions = figures.iter().map(|figure| definition(figure)).collect();
+            Ok(KpiTable { definitions, groups, scoped: viewer.is_limited() })
         })
         .await?;
     Ok(Answer::of(value))
-}
-
-/// Adds up the rollups of a time.
-pub(super) fn table(app: &Shared, span: TimeSpan, mut table: Table, stop: &Stop) -> Result<Table, Problem> {
-    let Some(reader) = app.records(stop)? else { return Ok(table) };
-    let from = span.from_us.map_or(Nanos::ZERO, |from| minute_of(Nanos::from_micros(from)));
-    let until = span.until_us.map_or(Nanos::MAX, Nanos::from_micros);
-    let dimensions = table.dimensions().to_vec();
-    let mut unread = false;
-    reader.rollups((from - EARLIER, until), &*app.sources.kpis, |minute, bytes| {
-        match Rollup::from_bytes(bytes, &dimensions) {
-            Some(rollup) if rollup.is_empty() => {}
-            Some(rollup) if minute < from => table.add_before(&rollup),
-            Some(rollup) => table.add(minute, &rollup),
-            None => unread = true,
-        }
-        Ok(())
-    })?;
-    match unread {
-        true => {
-            Err(Problem::unavailable("stored figures cannot be read: restore the day file from a backup"))
-        }
-        false => Ok(table),
-    }
 }
 
 fn group(row: &Row, figures: &[&Figure]) -> KpiGroup {
@@ -277,7 +252,5 @@ fn figures(names: Option<&str>) -> Result<Vec<&'static Figure>, Problem> {
         .collect()
 }
 
-/// Calls that began so long before are looked at as well: those still in progress count as such.
-const EARLIER: Nanos = Nanos::from_secs(3_600);
 /// Most groups of an answer; those with the most attempts.
 const MOST_GROUPS: usize = 500;

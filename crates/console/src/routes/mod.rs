@@ -24,6 +24,7 @@ pub(crate) mod people;
 pub(crate) mod provider;
 pub(crate) mod recording;
 pub(crate) mod retention;
+mod rollups;
 pub(crate) mod searches;
 mod sensor_faults;
 pub(crate) mod sensors;

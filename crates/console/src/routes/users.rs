@@ -52,6 +52,9 @@ struct UserList {
     days: usize,
     /// Whether all records of that time were counted.
     complete: bool,
+    /// Only the calls that you may see were counted; no registrations, messages and other transactions, of
+    /// which no trunk is known.
+    scoped: bool,
 }
 
 /// One user.
@@ -61,11 +64,14 @@ struct UserAnswer {
     user: User,
     /// Whether all records were counted.
     complete: bool,
+    /// Only the calls that you may see were counted, and nothing else.
+    scoped: bool,
 }
 
 /// Users, those seen last first
 ///
-/// What each address of record did in the time that is given.
+/// What each address of record did in the time that is given. For whoever may see some calls only, these
+/// alone are counted; then `scoped` is true.
 #[utoipa::path(
     get, path = "/users", operation_id = "list_users", tag = "figures", params(Wanted),
     responses((status = 200, description = "Users.", body = UserList), Busy)
@@ -76,21 +82,20 @@ pub(crate) async fn list(
     request::Query(wanted): request::Query<Wanted>,
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
-    viewer.need_everything("users")?;
     if let Some(number) = wanted.number.as_deref().filter(|number| !number.is_empty()) {
         // Who may not see numbers could otherwise find out which is behind a token.
         viewer.need(Right::Numbers)?;
         app.note(&viewer, Action::Search, What::from("users ").number(number)).await?;
     }
-    let reading = app.clone();
+    let (reading, by) = (app.clone(), viewer.clone());
     let value = app
         .work
         .scan(move |stop| {
             let filter = filter(&wanted)?;
-            let Counted { mut users, days, complete } = counted(&reading, &filter, stop)?;
+            let Counted { mut users, days, complete } = counted(&reading, &by, &filter, stop)?;
             let total = users.len();
             users.truncate(wanted.limit.map_or(500, Bounded::get));
-            Ok(UserList { users, total, days, complete })
+            Ok(UserList { users, total, days, complete, scoped: by.is_limited() })
         })
         .await?;
     Ok(viewer.answer(&app, value))
@@ -112,21 +117,23 @@ pub(crate) async fn show(
 ) -> Result<Answer, Problem> {
     viewer.need(Right::Search)?;
     viewer.need(Right::Numbers)?;
-    viewer.need_everything("users")?;
     app.note(&viewer, Action::View, What::from("user ").number(&*aor)).await?;
-    let reading = app.clone();
+    let (reading, by) = (app.clone(), viewer.clone());
     let wanted = aor.clone();
     let found = app
         .work
         .scan(move |stop| {
             let name = wanted.split('@').next().unwrap_or_default().to_owned();
             let wanted_users = Wanted { number: Some(name), from_us: None, until_us: None, limit: None };
-            let counted = counted(&reading, &filter(&wanted_users)?, stop)?;
+            let counted = counted(&reading, &by, &filter(&wanted_users)?, stop)?;
             Ok((counted.users.into_iter().find(|user| user.aor == wanted), counted.complete))
         })
         .await?;
     match found {
-        (Some(user), complete) => Ok(viewer.answer(&app, UserAnswer { user, complete })),
+        (Some(user), complete) => {
+            let scoped = viewer.is_limited();
+            Ok(viewer.answer(&app, UserAnswer { user, complete, scoped }))
+        }
         (None, false) => Err(Problem::busy("counting this user took too long", 5)),
         (None, true) => Err(Problem::not_found(format!("no record has the address of record `{aor}`"))),
     }
@@ -153,7 +160,7 @@ struct Counted {
 }
 
 /// Counts users over the records that pass, few of which are in memory at a time.
-fn counted(app: &Shared, filter: &Filter, stop: &Stop) -> Result<Counted, Problem> {
+fn counted(app: &Shared, viewer: &Viewer, filter: &Filter, stop: &Stop) -> Result<Counted, Problem> {
     let Some(reader) = app.records(stop)? else {
         return Ok(Counted { users: Vec::new(), days: 0, complete: true });
     };
@@ -161,14 +168,17 @@ fn counted(app: &Shared, filter: &Filter, stop: &Stop) -> Result<Counted, Proble
     let mut gave_way = false;
     let search = Search { filter: filter.clone(), ..Search::new(Expression::default()) };
     let coverage = reader.each_call(&search, false, stop, |call, _| {
-        users.call(&call);
+        if viewer.sees(&call) {
+            users.call(&call);
+        }
         gave_way |= !users.take_evicted().is_empty();
         ControlFlow::Continue(())
     })?;
     let span = search.time_span();
     let hours = reader.days()?.into_iter().flat_map(hours).filter(|hour| !hour.and(span).is_empty());
     let mut complete = coverage.end == SearchEnd::Complete;
-    for hour in hours {
+    // No trunk is known of what is no call, and its number alone does not say whose it is.
+    for hour in hours.filter(|_| !viewer.is_limited()) {
         complete &= !stop.is_over();
         if !complete {
             break;

@@ -12,6 +12,7 @@ mod searches;
 mod sensors;
 mod server;
 mod sites;
+mod tenants;
 mod watched;
 
 use std::collections::BTreeSet;

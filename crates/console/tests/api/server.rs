@@ -121,6 +121,14 @@ impl Server {
         writer.close().unwrap();
     }
 
+    /// A call of `carrier-b` beside one of `carrier-a`.
+    pub(crate) fn add_a_call_of_carrier_b(&self) {
+        let mut writer = ImportWriter::open(&self.dir.path().join("records")).unwrap();
+        let added = Call { id: Id([0xbb; 16]), invite: call(2).invite, ..call(3) };
+        writer.call(&added, &[]).unwrap();
+        writer.close().unwrap();
+    }
+
     /// So many calls with a very long name, newer than all others.
     pub(crate) fn add_long_calls(&self, count: usize) {
         let mut writer = ImportWriter::open(&self.dir.path().join("records")).unwrap();
@@ -208,7 +216,7 @@ fn add_people(dir: &Path) {
     let password = PasswordCost { memory: 64, passes: 1, ..PasswordCost::default() };
     let people = People::open(dir, ringtap_access::Settings { password, ..Default::default() }).unwrap();
     let tenant = Scope::parse(&["carrier-a".to_owned()], &[]).unwrap();
-    let narrow = Scope::parse(&["carrier-a".to_owned()], &["44207946013*".to_owned()]).unwrap();
+    let narrow = Scope::parse(&["carrier-a".to_owned()], &["442079460132".to_owned()]).unwrap();
     for (name, role, scope) in [
         ("root", Role::Administrator, Scope::everything()),
         ("ana", Role::Engineer, Scope::everything()),
