@@ -54,6 +54,15 @@ export function saved(it) {
 
     await page.keyboard.press('b');
     await dialog.getByRole('button', { name: /^Remove/ }).press('Enter');
+    const question = dialog.getByRole('group', { name: 'Remove Failed <b>calls</b> for good?' });
+    await question.waitFor();
+    assert.deepEqual(await axe(page), []);
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    assert.equal(await dialog.isVisible(), true, 'Escape answers the question and nothing else');
+    assert.equal((await listed('engineer')).length, 1);
+    await dialog.getByRole('button', { name: /^Remove/ }).press('Enter');
+    await question.getByRole('button', { name: 'Remove' }).press('Enter');
     await dialog.getByText('No search is saved.').waitFor();
     assert.deepEqual(await listed('engineer'), []);
     await end(page);

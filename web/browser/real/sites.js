@@ -48,7 +48,21 @@ export function sites(it) {
     await page.getByRole('alert').filter({ hasText: '192.0.2.0/24' }).waitFor();
     assert.deepEqual(await axe(page), []);
     await form.getByRole('button', { name: 'Cancel' }).click();
-    await page.getByRole('button', { name: 'Remove Building B' }).press('Enter');
+    // Removing asks first, and Enter alone does not answer.
+    const remove = page.getByRole('button', { name: 'Remove Building B' });
+    const question = page.getByRole('group', { name: 'Remove Building B for good?' });
+    await remove.press('Enter');
+    await question.waitFor();
+    assert.deepEqual(await axe(page), []);
+    await page.keyboard.press('Enter');
+    await question.waitFor({ state: 'detached' });
+    assert.equal(await remove.evaluate((button) => button === document.activeElement), true);
+    await remove.press('Enter');
+    await page.keyboard.press('Escape');
+    await question.waitFor({ state: 'detached' });
+    assert.equal((await listed()).length, 1);
+    await remove.press('Enter');
+    await question.getByRole('button', { name: 'Remove' }).press('Enter');
     await page.getByText('No network has a name yet.').waitFor();
     assert.deepEqual(await listed(), []);
     await end(page);

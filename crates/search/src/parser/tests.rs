@@ -211,5 +211,6 @@ fn a_site_is_its_networks_at_the_time_when_they_had_the_name() {
          or with 10.3.0.0/16 in signalling or media and begun since 00:00"
     );
     let error = parse("site:lyon", &Context::utc(Nanos::ZERO)).unwrap_err();
-    assert!(error.remedy.contains("ip:192.0.2.0/24"), "{error}");
+    assert!(error.problem.contains("no network has a name"), "{error}");
+    assert!(["ip:192.0.2.0/24", "page Sites"].iter().all(|part| error.remedy.contains(part)), "{error}");
 }

@@ -42,11 +42,10 @@ fn named<'c>(value: &RawValue, context: &'c Context) -> Vec<&'c Site> {
 
 fn nothing(value: &RawValue, context: &Context) -> ParseError {
     let names: BTreeSet<&str> = context.sites.iter().map(|site| site.name.as_str()).collect();
-    let remedy = match names.is_empty() {
-        true => "no sites are known here: search a network, as ip:192.0.2.0/24".to_owned(),
-        false => one_of(&value.text(), names.iter().copied()),
-    };
-    value.place.error("there is no such site", remedy)
+    match names.is_empty() {
+        true => value.place.error("no network has a name here, so there is no site to search for", NO_SITES),
+        false => value.place.error("there is no such site", one_of(&value.text(), names.iter().copied())),
+    }
 }
 
 fn expression(site: &Site) -> Expression {
@@ -57,3 +56,7 @@ fn expression(site: &Site) -> Expression {
         .then(|| Condition { field: FieldName::Began, test: Test::OneOf(vec![Value::Time(site.span)]) });
     Expression::all([address].into_iter().chain(time).map(Expression::Condition))
 }
+
+/// What helps where there are no sites: names are of a console, and for those who see all calls.
+const NO_SITES: &str = "search the network itself, as ip:192.0.2.0/24; on the console's page Sites, networks \
+                        get names that its searches know, for whoever sees all calls";

@@ -173,8 +173,6 @@ export const calls = {
   'saved.save': 'Save',
   'saved.rename': 'Rename',
   'saved.rename_of': 'Rename {name}',
-  'saved.remove': 'Remove',
-  'saved.remove_of': 'Remove {name}',
   'saved.cancel': 'Cancel',
   'saved.none': 'No search is saved.',
   'saved.of': 'of {name}',

@@ -13,8 +13,6 @@ export const sites = {
   'sites.cancel': 'Cancel',
   'sites.change': 'Change',
   'sites.change_of': 'Change {name}',
-  'sites.remove': 'Remove',
-  'sites.remove_of': 'Remove {name}',
   'sites.file': 'They are stored in {file}.',
   'sites.who': 'Whoever has the right “change rules” gives networks names here.',
 };

@@ -173,8 +173,6 @@ export const calls = {
   'saved.save': 'Guardar',
   'saved.rename': 'Renombrar',
   'saved.rename_of': 'Renombrar {name}',
-  'saved.remove': 'Quitar',
-  'saved.remove_of': 'Quitar {name}',
   'saved.cancel': 'Cancelar',
   'saved.none': 'No hay búsquedas guardadas.',
   'saved.of': 'de {name}',

@@ -13,8 +13,6 @@ export const sites = {
   'sites.cancel': 'Cancelar',
   'sites.change': 'Cambiar',
   'sites.change_of': 'Cambiar {name}',
-  'sites.remove': 'Quitar',
-  'sites.remove_of': 'Quitar {name}',
   'sites.file': 'Se guardan en {file}.',
   'sites.who': 'Quien tiene el derecho “cambiar reglas” pone aquí nombres a las redes.',
 };
