@@ -6,13 +6,14 @@ asserted: no call is lost that can be kept, those of a PBX that is lost are ende
 that is lost is fenced, who had the address sends nothing from it once another has it, and ringtap finds in the packets the calls that
 SIPp made. Times are only printed, beside the paper's.
 
-Results are kept in the folder of the platform, so a later command with a higher --repeat makes the missing runs only. The
-capture of the last run of each kind is kept too.
+Results are kept in the folder of the platform, so a later command makes the missing runs only, also after one that was interrupted;
+those of another configuration are not counted. The capture of the last run of each kind is kept too.
 """
 
 import argparse
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import statistics
@@ -280,14 +281,31 @@ class Run:
         nodes.wait(lambda: self.channels() == 0, "a PBX holds calls that ended")
 
 
+def configuration():
+    """What the platform is configured by, and the telephones of the tests, as a digest: figures of another one are not these."""
+    platform = HERE.parent
+    files = [*(platform / "roles").rglob("*"), *(platform / "group_vars").rglob("*"), *(platform / "inventories/here").rglob("*"), HERE / "call.xml"]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in files if path.is_file()):
+        digest.update(f"{path.relative_to(platform)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
 def results(folder):
-    path = folder / "failover.jsonl"
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    """The runs that earlier commands made with this configuration. A line that a command was killed at is none."""
+    path, current, found = folder / "failover.jsonl", configuration(), []
+    for line in path.read_text().splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError):
+            found.append(json.loads(line))
+    return [each for each in found if each.get("configuration") == current]
 
 
 def keep(folder, figures):
+    """On the disk before the next run begins."""
     with open(folder / "failover.jsonl", "a") as file:
-        file.write(json.dumps(figures) + "\n")
+        file.write(json.dumps({**figures, "configuration": configuration()}) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def spread(values):
