@@ -170,6 +170,7 @@ platform-check: packages-platform
 
 platform-test: packages-platform packages-test release
 	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) again
+	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/services.py --folder $(PLATFORM)
 	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) $(KINDS)
 
 # Without Ansible, only what needs none is read.
