@@ -54,7 +54,7 @@ def read(path):
 def playbooks():
     environment = {**os.environ, "ANSIBLE_CONFIG": str(HERE / "ansible.cfg"), "PLATFORM_FOLDER": "/nonexistent"}
     for inventory in sorted((HERE / "inventories").iterdir()):
-        done = subprocess.run(["ansible-playbook", "--syntax-check", "--inventory", inventory, HERE / "site.yml"], cwd=HERE, env=environment,
+        done = subprocess.run(["ansible-playbook", "--syntax-check", "--inventory", inventory, *sorted(HERE.glob("*.yml"))], cwd=HERE, env=environment,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         if done.returncode != 0:
             yield f"{inventory}: {done.stdout.strip()}"

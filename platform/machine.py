@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The highly available telephone platform on this machine.
 
-    machine.py up | down | check | configure | again | status | boot NODE | off NODE | in NODE COMMAND...
+    machine.py up | down | check | configure | again | status | backup INTO | restore FROM | boot NODE | off NODE | in NODE COMMAND...
 
 `up` makes namespaces, boots nodes and configures them with the roles that hosts are configured with; it ends with the checks of
 `check`. `down` removes all of it, also after an `up` that failed halfway. Everything is kept below --folder. Needs root.
@@ -67,10 +67,10 @@ def failures(text):
     return found
 
 
-def playbook(folder, *options):
-    """Runs the roles over the nodes that are up; returns what Ansible printed. Its failure is one of ours."""
+def playbook(folder, *options, book="site.yml"):
+    """Runs a playbook, that of all roles, over the nodes that are up; returns what Ansible printed. Its failure is one of ours."""
     environment = {**os.environ, "ANSIBLE_CONFIG": str(HERE / "ansible.cfg"), "PLATFORM_FOLDER": str(folder)}
-    command = ["ansible-playbook", "--inventory", HERE / "inventories/here", HERE / "site.yml", *options]
+    command = ["ansible-playbook", "--inventory", HERE / "inventories/here", HERE / book, *options]
     log = folder / "ansible.log"
     with open(log, "w") as output:
         status = subprocess.run(list(map(str, command)), env=environment, stdin=subprocess.DEVNULL, stdout=output,
@@ -142,6 +142,8 @@ def arguments():
     begin.add_argument("--keep", action="store_true", help="leave what is up when something fails, to look at it")
     for name in ("down", "check", "status", "configure", "again"):
         commands.add_parser(name)
+    for name in ("backup", "restore"):
+        commands.add_parser(name).add_argument("where", type=Path, help="the folder of the backup")
     for name in ("boot", "off"):
         commands.add_parser(name).add_argument("node", choices=nodes.NODES)
     there = commands.add_parser("in")
@@ -167,6 +169,12 @@ def main():
                 playbook(folder)
             case "again":
                 again(folder)
+            case "backup":
+                playbook(folder, "-e", f"into={options.where.resolve()}", book="backup.yml")
+                print(f"platform: databases and secrets are in {options.where}")
+            case "restore":
+                playbook(folder, "-e", f"from={options.where.resolve()}", book="restore.yml")
+                print(f"platform: the databases are as in {options.where}")
             case "status":
                 print(nodes.Node(folder, "arbiter")("crm_mon", "-1"), end="")
             case "boot":

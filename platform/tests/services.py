@@ -10,6 +10,7 @@ import contextlib
 import json
 import subprocess
 import sys
+import tarfile
 import time
 from pathlib import Path
 
@@ -209,11 +210,29 @@ def voicemail(folder):
         checks.wait(folder)
 
 
+def backup(folder):
+    """What is deleted after a backup is there again after it is put back, with its bytes."""
+    first, second = (nodes.Node(folder, name) for name in checks.DATABASES)
+    ask = ("mysql", "--batch", "--skip-column-names", "--execute")
+    row = "SELECT HEX(recording), mailboxuser FROM asterisk.voicemessages WHERE dir = '/backup'"
+    first(*ask, "REPLACE INTO asterisk.voicemessages (dir, msgnum, recording, mailboxuser) VALUES ('/backup', 0, X'00ff0d0a27', '1099')")
+    program, where = [sys.executable, HERE.parent / "machine.py", "--folder", folder], folder / "backup"
+    nodes.run(*program, "backup", where)
+    first(*ask, "DELETE FROM asterisk.voicemessages WHERE dir = '/backup'; DELETE FROM kamailio.subscriber")
+    check(phone(folder, USER, "register")["code"] == 401, "a telephone registers without a row in the database")
+    nodes.run(*program, "restore", where)
+    nodes.wait(lambda: second(*ask, row).split() == ["00FF0D0A27", "1099"], "the other database does not have what was put back")
+    check(phone(folder, USER, "register")["code"] == 200, "a telephone cannot register after the databases were put back")
+    first(*ask, "DELETE FROM asterisk.voicemessages WHERE dir = '/backup'")
+    with tarfile.open(where / "secrets.tar.gz") as archive:
+        check("./authority.key" in archive.getnames(), "the key of the authority is not in the backup")
+
+
 def active_on_both(folder, count):
     return all(nodes.Node(folder, name).ask("kamcmd", "dispatcher.list").stdout.count("FLAGS: AP") == count for name in checks.PROXIES)
 
 
-TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, voicemail)}
+TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, backup, voicemail)}
 
 
 def main():
