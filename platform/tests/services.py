@@ -15,10 +15,11 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "here"))
+sys.path[:0] = [str(HERE.parent / "here"), str(HERE.parent)]
 
 import checks  # noqa: E402
 import images  # noqa: E402
+import machine  # noqa: E402
 import nodes  # noqa: E402
 import telephones  # noqa: E402
 
@@ -228,11 +229,41 @@ def backup(folder):
         check("./authority.key" in archive.getnames(), "the key of the authority is not in the backup")
 
 
+def serials(folder):
+    """Of the certificates that each database and the Redis of each proxy show to who connects."""
+    found = {}
+    for name, peer in ((checks.PROXIES[0], checks.PROXIES[1]), (checks.PROXIES[1], checks.PROXIES[0])):
+        found[name] = nodes.Node(folder, peer)("sh", "-c", f"openssl s_client -connect {nodes.address(name, 'eth1')}:6390 </dev/null 2>/dev/null | "
+                                               "openssl x509 -noout -serial").strip()
+    for name in checks.DATABASES:
+        shows = f"openssl s_client -starttls mysql -connect {nodes.address(name, 'eth1')}:3306 </dev/null 2>/dev/null"
+        # From where users of it may be: it refuses others before it shows anything.
+        found[name] = nodes.Node(folder, checks.PROXIES[0])("sh", "-c", f"{shows} | openssl x509 -noout -serial").strip()
+    return found
+
+
+def renewal(folder):
+    """Certificates that end soon are made anew, and are in use at once, without a restart of what uses them."""
+    before = serials(folder)
+    watched = {**dict.fromkeys(checks.DATABASES, "mariadb"), **dict.fromkeys(checks.PROXIES, "redis-server@own")}
+
+    def processes():
+        return {name: nodes.Node(folder, name)("systemctl", "show", "--property=MainPID", unit) for name, unit in watched.items()}
+    units = processes()
+    # Longer than they are valid at all.
+    machine.playbook(folder, "--tags", "base", "--extra-vars", '{"certificate_days_left": 900}')
+    after = serials(folder)
+    same = [name for name in after if after[name] == before[name] or not after[name].startswith("serial=")]
+    check(not same, f"these still show the certificate from before: {', '.join(same)}")
+    check(processes() == units, "a service was started again for its certificate")
+    checks.wait(folder)
+
+
 def active_on_both(folder, count):
     return all(nodes.Node(folder, name).ask("kamcmd", "dispatcher.list").stdout.count("FLAGS: AP") == count for name in checks.PROXIES)
 
 
-TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, backup, voicemail)}
+TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, backup, renewal, voicemail)}
 
 
 def main():
