@@ -47,8 +47,7 @@ impl Hasher {
     pub(crate) fn wide<const N: usize>(&self, pairs: &[[u64; 2]; N]) -> [u64; 2] {
         const { assert!(2 * N + 2 <= KEYS) };
         let mut sums = [0u64; 2];
-        for at in 0..N {
-            let [a, b] = pairs[at];
+        for (at, [a, b]) in pairs.iter().enumerate() {
             for (half, sum) in sums.iter_mut().enumerate() {
                 let from = 2 * (at + half);
                 *sum = sum.wrapping_add(fold(a ^ self.keys[from], b ^ self.keys[from + 1]));
