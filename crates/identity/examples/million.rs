@@ -14,6 +14,11 @@ use ringtap_identity::{Carried, Limits, Secrets, Sessions};
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::radius::{View, code};
 
+/// As the program has it.
+#[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() {
     let sessions: u32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
     let inspected = rate(sessions, |packet| {

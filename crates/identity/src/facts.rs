@@ -2,7 +2,6 @@
 
 use std::net::IpAddr;
 
-use ringtap_model::subscriber::{is_same_station, is_same_user};
 use ringtap_wire::radius::number as n;
 use ringtap_wire::radius::{Attribute, Number, View, av_pair};
 
@@ -27,6 +26,17 @@ pub(crate) enum AddressKind {
 }
 
 impl AddressKind {
+    /// All of them.
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Ipv4,
+        Self::Ipv4Route,
+        Self::Ipv6Prefix,
+        Self::Ipv6Delegated,
+        Self::Ipv6Address,
+        Self::Ipv6Route,
+        Self::PortBlock,
+    ];
+
     /// The name of the attribute.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -42,9 +52,7 @@ impl AddressKind {
 
     /// The kind of that name.
     pub(crate) fn of_name(name: &str) -> Option<Self> {
-        use AddressKind::{Ipv4, Ipv4Route, Ipv6Address, Ipv6Delegated, Ipv6Prefix, Ipv6Route, PortBlock};
-        let kinds = [Ipv4, Ipv4Route, Ipv6Prefix, Ipv6Delegated, Ipv6Address, Ipv6Route, PortBlock];
-        kinds.into_iter().find(|kind| kind.name() == name)
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// Whether two users may have the same one at once: two lines of a customer may be routes to one network.
@@ -114,7 +122,6 @@ pub(crate) struct Facts {
     pub(crate) octets_out: Option<u64>,
     pub(crate) event_time: Option<u32>,
     pub(crate) interim: Option<u32>,
-    pub(crate) timeout: Option<u32>,
     /// Names and addresses that were not read, because there were too many.
     pub(crate) names_dropped: u64,
     pub(crate) addresses_dropped: u64,
@@ -158,7 +165,6 @@ impl Facts {
             n::ACCT_TERMINATE_CAUSE => self.terminate_cause = attribute.integer(),
             n::EVENT_TIMESTAMP => self.event_time = attribute.time(),
             n::ACCT_INTERIM_INTERVAL => self.interim = attribute.integer(),
-            n::SESSION_TIMEOUT => self.timeout = attribute.integer(),
             n::NAS_PORT => self.nas_port = attribute.integer(),
             n::NAS_IP_ADDRESS => self.nas_ipv4 = attribute.ipv4().map(IpAddr::V4).filter(is_given),
             n::NAS_IPV6_ADDRESS => self.nas_ipv6 = attribute.ipv6().map(IpAddr::V6).filter(is_given),
@@ -261,16 +267,6 @@ impl Facts {
     pub(crate) fn nas(&self, sender: IpAddr) -> String {
         let address = self.nas_ipv4.or(self.nas_ipv6).map(|address| address.to_string());
         address.or_else(|| self.nas_name.clone()).unwrap_or_else(|| sender.to_string())
-    }
-
-    /// Whether both can be of one user: neither names nor stations are others.
-    pub(crate) fn may_be(&self, other: &Self) -> bool {
-        let fits = |own: &[String], theirs: &[String], is_same: fn(&str, &str) -> bool| {
-            let any = |name: &String| theirs.iter().any(|other| is_same(name, other));
-            own.is_empty() || theirs.is_empty() || own.iter().any(any)
-        };
-        fits(&self.users, &other.users, is_same_user)
-            && fits(&self.stations, &other.stations, is_same_station)
     }
 
     /// Whether the packet names a user or an address in any way.

@@ -21,9 +21,11 @@
 //! | module | holds |
 //! |---|---|
 //! | `sessions`, `table`, `session` | the sessions, how they are found, one of them |
+//! | `known`, `hold` | what is known of a session, in few bytes; an address of it |
+//! | `slots`, `index` | places of sessions, and the way to them by a hash |
 //! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
 //! | `pending` | requests that wait for their answers |
-//! | `line`, `key` | what a session without an id is found by; keys of the table's maps |
+//! | `line`, `key` | what a session without an id is found by; hashes of what is looked for |
 //! | `resumed` | a session that goes on after a restart, from its record |
 //! | `holders`, `prefix` | who had an address |
 //! | `secrets`, `counts`, `carried` | shared secrets, figures, where a packet was seen |
@@ -33,8 +35,11 @@
 mod carried;
 mod counts;
 mod facts;
+mod hold;
 mod holders;
+mod index;
 mod key;
+mod known;
 mod line;
 mod pending;
 mod ports;
@@ -44,6 +49,7 @@ mod resumed;
 mod secrets;
 mod session;
 mod sessions;
+mod slots;
 mod table;
 mod tracker;
 

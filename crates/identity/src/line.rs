@@ -4,22 +4,23 @@ use crate::facts::Facts;
 
 /// What a session without an Acct-Session-Id is found by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Line {
+pub(crate) enum Line<'a> {
     /// The server's Class, which the NAS returns in accounting.
-    Class(String, Vec<u8>),
+    Class(&'a str, &'a [u8]),
     /// NAS, user, station, port.
-    Port(String, Option<String>, Option<String>, Option<u32>, Option<String>),
+    Port(&'a str, Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>),
 }
 
-impl Line {
+impl<'a> Line<'a> {
     /// The lines of a packet, the surest first.
-    pub(crate) fn of(nas: &str, facts: &Facts) -> Vec<Self> {
-        let class = facts.class.as_ref().map(|class| Self::Class(nas.to_owned(), class.clone()));
-        let (user, station) = (facts.users.first().cloned(), facts.stations.first().cloned());
+    pub(crate) fn of(nas: &'a str, facts: &'a Facts) -> Vec<Self> {
+        let class = facts.class.as_deref().map(|class| Self::Class(nas, class));
+        let first = |names: &'a [String]| names.first().map(String::as_str);
+        let (user, station) = (first(&facts.users), first(&facts.stations));
+        let port_id = facts.nas_port_id.as_deref();
         // A user's name alone may be that of many.
-        let names_a_line = station.is_some() || facts.nas_port.is_some() || facts.nas_port_id.is_some();
-        let port = names_a_line
-            .then(|| Self::Port(nas.to_owned(), user, station, facts.nas_port, facts.nas_port_id.clone()));
+        let names_a_line = station.is_some() || facts.nas_port.is_some() || port_id.is_some();
+        let port = names_a_line.then_some(Self::Port(nas, user, station, facts.nas_port, port_id));
         class.into_iter().chain(port).collect()
     }
 }

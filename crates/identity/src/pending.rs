@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use ringtap_model::{Endpoint, Nanos};
 
 use crate::facts::Facts;
+use crate::slots::Serial;
 
 /// Whose request it is: identifiers are numbered by each socket of a client, for each socket of a server (RFC
 /// 2865 section 3), so that another NAS, or another port of it, has numbers of its own.
@@ -24,7 +25,7 @@ pub(crate) struct Request {
     pub(crate) is_answered: bool,
     pub(crate) facts: Facts,
     /// The session that it was about.
-    pub(crate) session: Option<u64>,
+    pub(crate) session: Option<Serial>,
 }
 
 /// Requests under a ceiling, for [`LIFETIME`] each.

@@ -41,6 +41,34 @@ impl Prefix {
         self.bits
     }
 
+    /// Appends its bytes: how many bits it has, in a number of its own for each family, and the bytes that hold
+    /// them.
+    pub(crate) fn write(self, bytes: &mut Vec<u8>) {
+        let (number, from, bits) = match self.is_ipv4() {
+            true => (IPV4 + (self.bits - MAPPED), MAPPED, self.bits - MAPPED),
+            false => (self.bits, 0, self.bits),
+        };
+        let from = usize::from(from / 8);
+        bytes.push(number);
+        bytes.extend(&self.base.to_be_bytes()[from..from + usize::from(bits.div_ceil(8))]);
+    }
+
+    /// Takes what [`write`](Self::write) appended off the beginning.
+    pub(crate) fn read(rest: &mut &[u8]) -> Option<Self> {
+        let (&number, after) = rest.split_first()?;
+        let bits = if number < IPV4 { number } else { number - IPV4 };
+        let (significant, after) = after.split_at_checked(usize::from(bits.div_ceil(8)))?;
+        *rest = after;
+        let mut octets = [0; 16];
+        let from = if number < IPV4 { 0 } else { usize::from(MAPPED / 8) };
+        octets.get_mut(from..from + significant.len())?.copy_from_slice(significant);
+        let address = match number {
+            0..IPV4 => IpAddr::V6(octets.into()),
+            _ => IpAddr::V4([octets[12], octets[13], octets[14], octets[15]].into()),
+        };
+        Some(Self::new(address, bits))
+    }
+
     /// Reads what [`fmt::Display`] writes.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let Some((address, bits)) = text.split_once('/') else { return text.parse().ok().map(Self::host) };
@@ -64,6 +92,8 @@ impl fmt::Display for Prefix {
     }
 }
 
+/// Where the numbers of bits of IPv4 begin that [`Prefix::write`] writes.
+const IPV4: u8 = 129;
 /// Bits in front of a mapped IPv4 address.
 const MAPPED: u8 = 96;
 

@@ -4,7 +4,9 @@ use ringtap_model::{Nanos, SessionBegin};
 
 use crate::carried::Carried;
 use crate::facts::Facts;
-use crate::session::{Moment, Session};
+use crate::hold::Moment;
+use crate::known::Field;
+use crate::session::Session;
 
 /// Acct-Status-Type (RFC 2866 section 5.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +79,8 @@ impl Report {
             }
             _ => {}
         }
-        if self.status == Status::Start && self.event_time.is_some() {
-            session.facts.event_time = self.event_time;
+        if let (Status::Start, Some(seconds)) = (self.status, self.event_time) {
+            session.known.set(Field::EventTime, &seconds.to_le_bytes());
         }
     }
 
@@ -105,7 +107,7 @@ impl Report {
     pub(crate) fn is_another(&self, session: &Session, facts: &Facts) -> bool {
         self.status == Status::Start
             && session.begun_by != SessionBegin::Accepted
-            && !session.facts.may_be(facts)
+            && !session.known.may_be(facts)
     }
 }
 

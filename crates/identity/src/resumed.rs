@@ -1,15 +1,20 @@
 //! A session made of its record, to go on with after a restart.
 
+use std::sync::Arc;
+
 use ringtap_model::{HeldAddress, Identity};
 
+use crate::counts::Counts;
 use crate::facts::{AddressKind, Assigned, Facts};
-use crate::line::Line;
+use crate::hold::{Hold, Moment};
+use crate::known::Field;
 use crate::prefix::Prefix;
-use crate::session::{Hold, Moment, Session};
+use crate::session::Session;
+use crate::sessions::REFRESH;
 
-/// The session of this record, and the lines that it is found by. What only its packets have is lost: which
-/// of its names was Chargeable-User-Identity, and Session-Timeout.
-pub(crate) fn session(record: Identity) -> (Session, Vec<Line>) {
+/// The session of this record, and what its packets said. What only these have is lost: which of its names was
+/// Chargeable-User-Identity.
+pub(crate) fn session(record: Identity, nas: Arc<str>) -> (Session, Facts) {
     let (users, stations) = names(&record);
     let facts = Facts {
         users,
@@ -18,7 +23,6 @@ pub(crate) fn session(record: Identity) -> (Session, Vec<Line>) {
         nas_name: record.nas_identifier,
         nas_port: record.nas_port,
         nas_port_id: record.nas_port_id,
-        session: record.session,
         multi_session: record.multi_session,
         class: record.class.as_deref().and_then(bytes),
         circuit: record.circuit,
@@ -27,31 +31,28 @@ pub(crate) fn session(record: Identity) -> (Session, Vec<Line>) {
         imeisv: record.imeisv,
         octets_in: record.octets_in,
         octets_out: record.octets_out,
-        event_time: record.nas_start.and_then(|start| u32::try_from(start.micros() / 1_000_000).ok()),
         interim: record.interim_s,
         ..Facts::default()
     };
-    let lines = Line::of(&record.nas, &facts);
-    let session = Session {
-        id: record.id,
-        lines: Box::default(),
-        nas: record.nas,
-        facts,
-        begun_by: record.begun_by,
-        first: record.first,
-        start: record.start,
+    let mut session = Session {
         last: record.last,
-        end: None,
-        deadline: record.last,
-        holds: record.addresses.iter().filter_map(hold).collect(),
-        weight: 0,
+        refresh: record.last + REFRESH,
         packets: record.packets,
         retransmissions: record.retransmissions,
         changes: record.changes,
-        is_changed: false,
-        recorded: Some(record.last),
+        ..Session::new(record.id, nas, record.begun_by, record.first, record.start)
     };
-    (session, lines)
+    session.learn(&facts, &mut Counts::default());
+    if let Some(id) = &record.session {
+        session.known.set(Field::Session, id.as_bytes());
+    }
+    let started = record.nas_start.and_then(|start| u32::try_from(start.micros() / 1_000_000).ok());
+    if let Some(seconds) = started {
+        session.known.set(Field::EventTime, &seconds.to_le_bytes());
+    }
+    let holds = record.addresses.iter().filter_map(hold).map(Hold::to_bytes);
+    holds.for_each(|hold| session.known.add(Field::Hold, &hold));
+    (session, facts)
 }
 
 /// User-Names and stations: the record has those before these, in one list.

@@ -1,37 +1,24 @@
 //! One session: who it is, what it has, and how it becomes a record.
 
-use ringtap_model::{HeldAddress, Id, Identity, Nanos, SessionBegin, SessionEnd};
+use std::sync::Arc;
+
+use ringtap_model::{Id, Identity, Nanos, SessionBegin, SessionEnd};
 use sha2::{Digest, Sha256};
 
 use crate::counts::Counts;
-use crate::facts::{AddressKind, Assigned, Facts, MOST_NAMES};
-use crate::key::Key;
-
-/// When, and which frame says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
-    pub(crate) time: Nanos,
-    /// Number of the frame; `None` where it follows from silence.
-    pub(crate) frame: Option<u64>,
-}
-
-/// An address of a session.
-#[derive(Clone, Debug)]
-pub(crate) struct Hold {
-    pub(crate) assigned: Assigned,
-    pub(crate) from: Moment,
-    pub(crate) until: Option<(Moment, SessionEnd)>,
-}
+use crate::facts::{Assigned, Facts};
+use crate::hold::{Hold, Moment, hex};
+use crate::known::{Field, Known};
 
 /// A session.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) id: Id,
-    pub(crate) nas: String,
-    pub(crate) facts: Facts,
-    /// What it was found by before it had an id.
-    pub(crate) lines: Box<[Key]>,
-    pub(crate) begun_by: SessionBegin,
+    pub(crate) nas: Arc<str>,
+    /// Its names, addresses and whatever else its packets say.
+    pub(crate) known: Known,
+    /// Its place in the order in which sessions came into the table.
+    pub(crate) number: u64,
     /// When it was first heard of.
     pub(crate) first: Nanos,
     pub(crate) start: Nanos,
@@ -39,32 +26,62 @@ pub(crate) struct Session {
     pub(crate) end: Option<(Nanos, SessionEnd)>,
     /// When it expires, or, once it has ended, when its record is made.
     pub(crate) deadline: Nanos,
-    pub(crate) holds: Vec<Hold>,
+    /// Heard of from then on, it has its record made again though nothing has changed.
+    pub(crate) refresh: Nanos,
+    /// Acct-Interim-Interval.
+    pub(crate) interim: Option<u32>,
     /// Its bytes, when it was last weighed.
-    pub(crate) weight: usize,
+    pub(crate) weight: u32,
     pub(crate) packets: u32,
     pub(crate) retransmissions: u32,
     pub(crate) changes: u32,
+    pub(crate) begun_by: SessionBegin,
     /// Whether it is among those whose record has to be made again.
     pub(crate) is_changed: bool,
-    /// When it was last heard of as its record was last made; `None` before that.
-    pub(crate) recorded: Option<Nanos>,
 }
 
 impl Session {
+    /// One that is first heard of now, by whom and how long it may be silent apart.
+    pub(crate) fn new(id: Id, nas: Arc<str>, begun_by: SessionBegin, first: Nanos, start: Nanos) -> Self {
+        Self {
+            id,
+            nas,
+            known: Known::default(),
+            number: 0,
+            first,
+            start,
+            last: first,
+            end: None,
+            deadline: first,
+            refresh: Nanos::ZERO,
+            interim: None,
+            weight: 0,
+            packets: 0,
+            retransmissions: 0,
+            changes: 0,
+            begun_by,
+            is_changed: false,
+        }
+    }
+
+    /// Acct-Session-Id.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.known.text(Field::Session)
+    }
+
     /// The address that is assigned, if it has it now.
     pub(crate) fn holds(&self, assigned: &Assigned) -> bool {
         self.open().any(|hold| hold.assigned == *assigned)
     }
 
-    /// Addresses that it has now.
-    pub(crate) fn open(&self) -> impl Iterator<Item = &Hold> {
-        self.holds.iter().filter(|hold| hold.until.is_none())
+    /// Addresses that it had, in order.
+    fn all(&self) -> impl Iterator<Item = Hold> {
+        self.known.all(Field::Hold).filter_map(Hold::read)
     }
 
-    /// How many names and stations are known of it.
-    pub(crate) fn names(&self) -> usize {
-        self.facts.users.len() + self.facts.stations.len() + usize::from(self.facts.payer.is_some())
+    /// Addresses that it has now.
+    pub(crate) fn open(&self) -> impl Iterator<Item = Hold> {
+        self.all().filter(|hold| hold.until.is_none())
     }
 
     /// Whether it still has an address of its own.
@@ -74,52 +91,24 @@ impl Session {
 
     /// Adds what another packet says, but for its id: what it has not is left as it is.
     pub(crate) fn learn(&mut self, facts: &Facts, counts: &mut Counts) {
-        let own = &mut self.facts;
-        names(&mut own.users, &facts.users, counts);
-        names(&mut own.stations, &facts.stations, counts);
-        for (field, learnt) in [
-            (&mut own.payer, &facts.payer),
-            (&mut own.called, &facts.called),
-            (&mut own.nas_name, &facts.nas_name),
-            (&mut own.nas_port_id, &facts.nas_port_id),
-            (&mut own.multi_session, &facts.multi_session),
-            (&mut own.circuit, &facts.circuit),
-            (&mut own.remote, &facts.remote),
-            (&mut own.imsi, &facts.imsi),
-            (&mut own.imeisv, &facts.imeisv),
-        ] {
-            if learnt.is_some() {
-                field.clone_from(learnt);
-            }
-        }
-        if facts.class.is_some() {
-            own.class.clone_from(&facts.class);
-        }
-        for (field, learnt) in [
-            (&mut own.nas_port, facts.nas_port),
-            (&mut own.terminate_cause, facts.terminate_cause),
-            (&mut own.interim, facts.interim),
-            (&mut own.timeout, facts.timeout),
-        ] {
-            *field = learnt.or(*field);
-        }
-        // Reports may come out of order, and counters only grow.
-        own.octets_in = own.octets_in.max(facts.octets_in);
-        own.octets_out = own.octets_out.max(facts.octets_out);
-        counts.names_dropped += facts.names_dropped;
-        counts.addresses_dropped += facts.addresses_dropped;
+        self.known.learn(facts, counts);
+        self.interim = facts.interim.or(self.interim);
     }
 
-    /// Remembers that the session had this address from then on.
-    pub(crate) fn hold(&mut self, assigned: Assigned, from: Moment, counts: &mut Counts) {
-        if self.holds.len() >= MOST_HOLDS {
+    /// Remembers that the session has this address from then on. Returns the one that had to give way, if it
+    /// had that still.
+    pub(crate) fn hold(&mut self, assigned: Assigned, from: Moment, counts: &mut Counts) -> Option<Assigned> {
+        let mut given_way = None;
+        if self.known.all(Field::Hold).count() >= MOST_HOLDS {
             counts.addresses_dropped += 1;
-            let closed = self.holds.iter().position(|hold| hold.until.is_some());
-            self.holds.remove(closed.unwrap_or(0));
+            let mut holds: Vec<Hold> = self.all().collect();
+            let closed = holds.iter().position(|hold| hold.until.is_some());
+            let gone = holds.remove(closed.unwrap_or(0));
+            given_way = gone.until.is_none().then_some(gone.assigned);
+            self.keep(&holds);
         }
-        // Most sessions have one or two, for ever: no room beside them.
-        self.holds.reserve_exact(usize::from(self.holds.len() == self.holds.capacity()));
-        self.holds.push(Hold { assigned, from, until: None });
+        self.known.add(Field::Hold, &Hold { assigned, from, until: None }.to_bytes());
+        given_way
     }
 
     /// Ends what it holds and `selects` names.
@@ -130,40 +119,37 @@ impl Session {
         selects: impl Fn(&Assigned) -> bool,
     ) -> Vec<Assigned> {
         let mut released = Vec::new();
-        for hold in &mut self.holds {
+        if !self.open().any(|hold| selects(&hold.assigned)) {
+            return released;
+        }
+        let mut holds: Vec<Hold> = self.all().collect();
+        for hold in &mut holds {
             if hold.until.is_none() && selects(&hold.assigned) {
                 let time = at.time.max(hold.from.time);
                 hold.until = Some((Moment { time, ..at }, cause));
                 released.push(hold.assigned);
             }
         }
+        self.keep(&holds);
         released
     }
 
-    /// Bytes that it takes, about: itself, its texts, and its entries in the indexes of the table.
+    fn keep(&mut self, holds: &[Hold]) {
+        let holds: Vec<Vec<u8>> = holds.iter().map(|hold| hold.to_bytes()).collect();
+        self.known.replace(Field::Hold, &holds);
+    }
+
+    /// Bytes that it takes, about: itself, what is known of it, and its entries in the indexes of the table.
     pub(crate) fn bytes(&self) -> usize {
-        let facts = &self.facts;
-        let texts = [
-            &facts.payer,
-            &facts.called,
-            &facts.nas_name,
-            &facts.nas_port_id,
-            &facts.session,
-            &facts.multi_session,
-            &facts.circuit,
-            &facts.remote,
-            &facts.imsi,
-            &facts.imeisv,
-        ];
-        let texts = texts.into_iter().flatten().chain(&facts.users).chain(&facts.stations);
-        let texts: usize = texts.map(|text| text.len() + size_of::<String>()).sum();
-        let others = self.nas.len() + facts.class.as_ref().map_or(0, Vec::len) + size_of_val(&*self.lines);
-        size_of::<Self>() + INDEXED + texts + others + self.holds.capacity() * (size_of::<Hold>() + HELD)
+        let entries = self.known.all(Field::Hold).chain(self.known.all(Field::Line)).count();
+        size_of::<Self>() + self.known.len() + INDEXED + entries * ENTRY
     }
 
     /// The record, as the session is now.
     pub(crate) fn record(&self) -> Identity {
-        let Self { facts, holds, .. } = self;
+        let known = &self.known;
+        let text = |field| known.text(field).map(str::to_owned);
+        let holds: Vec<Hold> = self.all().collect();
         let networks = |is_ipv4: bool| {
             let mut networks = Vec::new();
             for hold in holds.iter().filter(|hold| hold.assigned.prefix.is_ipv4() == is_ipv4) {
@@ -175,39 +161,39 @@ impl Session {
             networks
         };
         let (ipv4, ipv6_prefixes) = (networks(true), networks(false));
-        let nas_start = facts.event_time.map(|seconds| Nanos::from_secs(seconds.into()));
-        let names = facts.users.iter().chain(&facts.stations).chain(&facts.payer);
+        let nas_start = known.number(Field::EventTime).map(|seconds| Nanos::from_secs(seconds.into()));
+        let names = [Field::User, Field::Station, Field::Payer];
         Identity {
             id: self.id,
-            names: names.cloned().collect(),
-            user: facts.users.first().cloned(),
-            station: facts.stations.first().cloned(),
-            nas: self.nas.clone(),
-            session: facts.session.clone(),
+            names: names.into_iter().flat_map(|field| known.texts(field)).map(str::to_owned).collect(),
+            user: text(Field::User),
+            station: text(Field::Station),
+            nas: self.nas.as_ref().to_owned(),
+            session: text(Field::Session),
             ipv4,
             ipv6_prefixes,
             start: self.start,
             end: self.end.map(|(time, _)| time),
             end_cause: self.end.map(|(_, cause)| cause),
-            octets_in: facts.octets_in,
-            octets_out: facts.octets_out,
+            octets_in: known.count(Field::OctetsIn),
+            octets_out: known.count(Field::OctetsOut),
             begun_by: self.begun_by,
             first: self.first,
             last: self.last,
-            interim_s: facts.interim,
-            terminate_cause: facts.terminate_cause,
+            interim_s: self.interim,
+            terminate_cause: known.number(Field::TerminateCause),
             nas_start,
-            called_station: facts.called.clone(),
-            nas_identifier: facts.nas_name.clone(),
-            nas_port: facts.nas_port,
-            nas_port_id: facts.nas_port_id.clone(),
-            circuit: facts.circuit.clone(),
-            remote: facts.remote.clone(),
-            imsi: facts.imsi.clone(),
-            imeisv: facts.imeisv.clone(),
-            multi_session: facts.multi_session.clone(),
-            class: facts.class.as_deref().map(hex),
-            addresses: holds.iter().map(held).collect(),
+            called_station: text(Field::Called),
+            nas_identifier: text(Field::NasName),
+            nas_port: known.number(Field::NasPort),
+            nas_port_id: text(Field::NasPortId),
+            circuit: text(Field::Circuit),
+            remote: text(Field::Remote),
+            imsi: text(Field::Imsi),
+            imeisv: text(Field::Imeisv),
+            multi_session: text(Field::MultiSession),
+            class: known.bytes(Field::Class).map(hex),
+            addresses: holds.iter().map(Hold::held).collect(),
             packets: self.packets,
             retransmissions: self.retransmissions,
             changes: self.changes,
@@ -229,42 +215,8 @@ pub(crate) fn id_of(nas: &str, session: Option<&str>, first: Nanos, first_frame:
     Id(id)
 }
 
-fn names(known: &mut Vec<String>, learnt: &[String], counts: &mut Counts) {
-    for name in learnt {
-        if known.contains(name) {
-            continue;
-        }
-        if known.len() < MOST_NAMES {
-            known.reserve_exact(1);
-            known.push(name.clone());
-        } else {
-            counts.names_dropped += 1;
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn held(hold: &Hold) -> HeldAddress {
-    let Hold { assigned: Assigned { kind, prefix, ports, interface }, from, until } = *hold;
-    HeldAddress {
-        network: prefix.to_string(),
-        first_port: ports.map(|(first, _)| first),
-        last_port: ports.map(|(_, last)| last),
-        attribute: AddressKind::name(kind).to_owned(),
-        interface_id: interface.map(|id| hex(&id)),
-        from: from.time,
-        from_frame: from.frame.unwrap_or_default(),
-        until: until.map(|(moment, _)| moment.time),
-        until_frame: until.and_then(|(moment, _)| moment.frame),
-        end_cause: until.map(|(_, cause)| cause),
-    }
-}
-
 /// Addresses that are remembered of one session, those included that it no longer has.
 const MOST_HOLDS: usize = 256;
-/// Bytes of a session's entries in maps of the table, and of those of an address, without their texts.
-const INDEXED: usize = 256;
-const HELD: usize = 96;
+/// Bytes of a session in the table beside its own, and of an entry in one of its indexes.
+const INDEXED: usize = 96;
+const ENTRY: usize = 20;

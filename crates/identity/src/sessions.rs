@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use ringtap_model::{Identity, Nanos, SessionBegin, SessionEnd};
 use ringtap_wire::radius::{Verdict, View, code};
@@ -9,12 +10,14 @@ use ringtap_wire::radius::{Verdict, View, code};
 use crate::carried::Carried;
 use crate::counts::Counts;
 use crate::facts::{Assigned, Facts};
+use crate::hold::Moment;
 use crate::line::Line;
 use crate::pending::{Request, RequestKey, Requests};
 use crate::report::{Report, Status};
 use crate::resumed;
 use crate::secrets::Secrets;
-use crate::session::{Moment, Session, id_of};
+use crate::session::{Session, id_of};
+use crate::slots::Serial;
 use crate::table::Table;
 
 /// How much is followed, and for how long.
@@ -51,7 +54,7 @@ pub struct Sessions {
     counts: Counts,
     over: Vec<Identity>,
     /// Sessions whose record has to be made again; `None` where nobody asks for it.
-    changed: Option<VecDeque<u64>>,
+    changed: Option<VecDeque<Serial>>,
 }
 
 impl Sessions {
@@ -81,10 +84,11 @@ impl Sessions {
         if record.end.is_some() || self.table.len() >= self.limits.sessions.max(1) {
             return;
         }
-        let (mut session, lines) = resumed::session(record);
-        session.deadline = session.last + self.limits.idle_of(&session.facts);
+        let nas = self.table.nas(&record.nas);
+        let (mut session, facts) = resumed::session(record, Arc::clone(&nas));
+        session.deadline = session.last + self.limits.idle_of(&session);
         let open: Vec<Assigned> = session.open().map(|hold| hold.assigned).collect();
-        let serial = self.table.insert(session, &lines);
+        let serial = self.table.insert(session, &Line::of(&nas, &facts));
         open.iter().for_each(|assigned| self.table.hold(serial, assigned));
         self.table.weigh(serial);
     }
@@ -134,14 +138,14 @@ impl Sessions {
             // Who is gone is among those that are over.
             let Some(session) = self.table.find(serial) else { continue };
             session.is_changed = false;
-            session.recorded = Some(session.last);
+            session.refresh = session.last + REFRESH;
             records.push(session.record());
         }
         records
     }
 
     /// Notes that the record of a session has to be made again.
-    fn note_change(&mut self, serial: u64) {
+    fn note_change(&mut self, serial: Serial) {
         let Some(changed) = &mut self.changed else { return };
         if let Some(session) = self.table.find(serial).filter(|session| !session.is_changed) {
             session.is_changed = true;
@@ -259,7 +263,7 @@ impl Sessions {
     }
 
     /// A packet that was seen before.
-    fn repeated(&mut self, session: Option<u64>, time: Nanos) {
+    fn repeated(&mut self, session: Option<Serial>, time: Nanos) {
         self.counts.retransmissions += 1;
         self.touch(session, time);
         if let Some(session) = session.and_then(|serial| self.table.find(serial)) {
@@ -268,15 +272,15 @@ impl Sessions {
     }
 
     /// Counts a packet about a session.
-    fn touch(&mut self, serial: Option<u64>, time: Nanos) {
+    fn touch(&mut self, serial: Option<Serial>, time: Nanos) {
         let Some((serial, session)) = serial.and_then(|serial| Some((serial, self.table.find(serial)?)))
         else {
             return;
         };
         session.packets += 1;
         session.last = session.last.max(time);
-        let is_due = session.recorded.is_none_or(|recorded| session.last.since(recorded) >= REFRESH);
-        let deadline = session.last + self.limits.idle_of(&session.facts);
+        let is_due = session.last >= session.refresh;
+        let deadline = session.last + self.limits.idle_of(session);
         if session.end.is_none() {
             self.table.set_deadline(serial, deadline);
         }
@@ -290,7 +294,13 @@ impl Sessions {
     }
 
     /// The server let a user in.
-    fn accepted(&mut self, asked: &Facts, view: &View<'_>, sender: IpAddr, carried: Carried) -> Option<u64> {
+    fn accepted(
+        &mut self,
+        asked: &Facts,
+        view: &View<'_>,
+        sender: IpAddr,
+        carried: Carried,
+    ) -> Option<Serial> {
         let granted = Facts::read(view);
         let nas = asked.nas(sender);
         let mut lines = Line::of(&nas, asked);
@@ -300,23 +310,22 @@ impl Sessions {
         }
         let by_id = asked.session.as_ref().and_then(|id| self.table.by_id(&nas, id));
         let by_line = lines.iter().rev().filter_map(|line| self.table.by_line(line));
-        let mut candidates: Vec<u64> = by_id.into_iter().chain(by_line).collect();
+        let mut candidates: Vec<Serial> = by_id.into_iter().chain(by_line).collect();
         candidates.retain(|serial| {
             self.table.find(*serial).is_some_and(|session| {
                 // Whoever logs in again on a line may get other addresses: that is another session. And one
                 // Class may be that of many users.
                 let keeps = granted.addresses.iter().all(|assigned| session.holds(assigned));
-                let is_other = session.facts.session.is_some()
-                    && asked.session.is_some()
-                    && session.facts.session != asked.session;
-                session.end.is_none() && keeps && !is_other && session.facts.may_be(asked)
+                let is_other = session.session().zip(asked.session.as_deref());
+                let is_other = is_other.is_some_and(|(own, asked)| own != asked);
+                session.end.is_none() && keeps && !is_other && session.known.may_be(asked)
             })
         });
         let known = candidates.first().copied();
         let id = granted.session.as_ref().or(asked.session.as_ref());
         let moment = Moment { time: carried.time, frame: Some(carried.frame) };
         let serial = known
-            .unwrap_or_else(|| self.begin((nas, id), lines, SessionBegin::Accepted, moment.time, carried));
+            .unwrap_or_else(|| self.begin((&nas, id), &lines, SessionBegin::Accepted, moment.time, carried));
         if let Some(session) = self.table.find(serial) {
             session.learn(asked, &mut self.counts);
             session.learn(&granted, &mut self.counts);
@@ -330,7 +339,7 @@ impl Sessions {
     }
 
     /// The NAS reported.
-    fn accounting(&mut self, facts: &Facts, carried: Carried) -> Option<u64> {
+    fn accounting(&mut self, facts: &Facts, carried: Carried) -> Option<Serial> {
         let report = Report::new(facts, carried)?;
         let nas = facts.nas(carried.src.ip);
         if report.status == Status::Restart {
@@ -346,10 +355,10 @@ impl Sessions {
         }
         let serial = self.reported(&nas, facts, &report, carried)?;
         if let Some(session) = self.table.find(serial) {
-            let names = session.names();
+            let names = session.known.names();
             report.apply(session);
             session.learn(facts, &mut self.counts);
-            if report.status != Status::Interim || session.names() != names {
+            if report.status != Status::Interim || session.known.names() != names {
                 self.note_change(serial);
             }
         }
@@ -373,11 +382,11 @@ impl Sessions {
     }
 
     /// The session that a report is about; a new one where none is known. `None` where it is too old.
-    fn reported(&mut self, nas: &str, facts: &Facts, report: &Report, carried: Carried) -> Option<u64> {
+    fn reported(&mut self, nas: &str, facts: &Facts, report: &Report, carried: Carried) -> Option<Serial> {
         let lines = Line::of(nas, facts);
         let by_id = facts.session.as_ref().and_then(|id| self.table.by_id(nas, id));
         let known = by_id.or_else(|| {
-            let found: Vec<u64> = lines.iter().filter_map(|line| self.table.by_line(line)).collect();
+            let found: Vec<Serial> = lines.iter().filter_map(|line| self.table.by_line(line)).collect();
             found.into_iter().find(|serial| self.waits(*serial, facts))
         });
         let mut start = report.start();
@@ -401,21 +410,20 @@ impl Sessions {
                 None => return Some(serial),
             }
         }
-        let named = (nas.to_owned(), facts.session.as_ref());
-        Some(self.begin(named, lines, report.begun_by(), start, carried))
+        let named = (nas, facts.session.as_ref());
+        Some(self.begin(named, &lines, report.begun_by(), start, carried))
     }
 
     /// Whether a session that the server accepted waits for its first report, which this may be.
-    fn waits(&mut self, serial: u64, facts: &Facts) -> bool {
+    fn waits(&mut self, serial: Serial, facts: &Facts) -> bool {
         self.table.find(serial).is_some_and(|session| {
-            let own = &session.facts;
-            let is_free = own.session.is_none() || facts.session.is_none();
-            session.end.is_none() && is_free && own.may_be(facts)
+            let is_free = session.session().is_none() || facts.session.is_none();
+            session.end.is_none() && is_free && session.known.may_be(facts)
         })
     }
 
     /// The NAS ended a session as it was told.
-    fn disconnected(&mut self, asked: &Facts, nas: IpAddr, carried: Carried) -> Option<u64> {
+    fn disconnected(&mut self, asked: &Facts, nas: IpAddr, carried: Carried) -> Option<Serial> {
         let serial = self.named(asked, nas)?;
         let at = Moment { time: carried.time, frame: Some(carried.frame) };
         self.end(serial, at, SessionEnd::Disconnected);
@@ -423,7 +431,7 @@ impl Sessions {
     }
 
     /// The NAS changed a session as it was told.
-    fn changed(&mut self, asked: &Facts, nas: IpAddr) -> Option<u64> {
+    fn changed(&mut self, asked: &Facts, nas: IpAddr) -> Option<Serial> {
         let serial = self.named(asked, nas)?;
         let session = self.table.find(serial)?;
         session.changes += 1;
@@ -433,7 +441,7 @@ impl Sessions {
 
     /// The session that a request of the server names: by its id, its address, its user or station (RFC 5176
     /// section 3).
-    fn named(&mut self, asked: &Facts, nas: IpAddr) -> Option<u64> {
+    fn named(&mut self, asked: &Facts, nas: IpAddr) -> Option<Serial> {
         let nas = asked.nas(nas);
         let by_id = asked.session.as_ref().and_then(|id| self.table.by_id(&nas, id));
         by_id.or_else(|| {
@@ -445,8 +453,9 @@ impl Sessions {
             sessions.find(|serial| {
                 self.table.find(*serial).is_some_and(|session| {
                     let has = asked.addresses.iter().all(|assigned| session.holds(assigned));
-                    let is_named = asked.is_about_somebody() && asked.session.is_none() && session.nas == nas;
-                    session.end.is_none() && is_named && session.facts.may_be(asked) && has
+                    let is_named =
+                        asked.is_about_somebody() && asked.session.is_none() && *session.nas == nas;
+                    session.end.is_none() && is_named && session.known.may_be(asked) && has
                 })
             })
         })
@@ -454,41 +463,23 @@ impl Sessions {
 
     fn begin(
         &mut self,
-        (nas, session): (String, Option<&String>),
-        lines: Vec<Line>,
+        (nas, session): (&str, Option<&String>),
+        lines: &[Line<'_>],
         begun_by: SessionBegin,
         start: Nanos,
         carried: Carried,
-    ) -> u64 {
+    ) -> Serial {
         while self.table.len() >= self.limits.sessions.max(1) {
             self.give_way();
         }
-        let id = id_of(&nas, session.map(String::as_str), carried.time, carried.frame);
-        let session = Session {
-            id,
-            nas,
-            facts: Facts::default(),
-            lines: Box::default(),
-            begun_by,
-            first: carried.time,
-            start,
-            last: carried.time,
-            end: None,
-            deadline: carried.time + self.limits.idle,
-            holds: Vec::new(),
-            weight: 0,
-            packets: 0,
-            retransmissions: 0,
-            changes: 0,
-            is_changed: false,
-            recorded: None,
-        };
-        self.table.insert(session, &lines)
+        let id = id_of(nas, session.map(String::as_str), carried.time, carried.frame);
+        let session = Session::new(id, self.table.nas(nas), begun_by, carried.time, start);
+        self.table.insert(Session { deadline: carried.time + self.limits.idle, ..session }, lines)
     }
 
     /// Gives a session the addresses of a packet. Those of a kind that it has and the packet does not list
     /// are no longer its own; those that other sessions have are taken from them.
-    fn assign(&mut self, serial: u64, facts: &Facts, at: Moment) {
+    fn assign(&mut self, serial: Serial, facts: &Facts, at: Moment) {
         let Some(session) = self.table.find(serial) else { return };
         let is_listed = |kind| facts.addresses.iter().any(|assigned| assigned.kind == kind);
         let released = session.release(at, SessionEnd::Changed, |own| {
@@ -504,7 +495,8 @@ impl Sessions {
             if session.holds(assigned) {
                 continue;
             }
-            session.hold(*assigned, at, &mut self.counts);
+            let given_way = session.hold(*assigned, at, &mut self.counts);
+            self.table.release(serial, given_way.as_slice());
             self.table.hold(serial, assigned);
             self.note_change(serial);
             for other in self.table.with_address(assigned) {
@@ -516,7 +508,7 @@ impl Sessions {
     }
 
     /// Another session got an address that this one has: it has ended unnoticed, or moved on.
-    fn lose(&mut self, serial: u64, taken: &Assigned, at: Moment) {
+    fn lose(&mut self, serial: Serial, taken: &Assigned, at: Moment) {
         let Some(session) = self.table.find(serial) else { return };
         let released = session.release(at, SessionEnd::Reassigned, |own| own.conflicts(taken));
         let is_over = !released.is_empty() && !session.has_address();
@@ -531,7 +523,7 @@ impl Sessions {
     }
 
     /// Ends a session that has not ended. It stays for [`LINGER`], so that late reports find it.
-    fn end(&mut self, serial: u64, at: Moment, cause: SessionEnd) {
+    fn end(&mut self, serial: Serial, at: Moment, cause: SessionEnd) {
         let Some(session) = self.table.find(serial).filter(|session| session.end.is_none()) else { return };
         session.end = Some((at.time.max(session.start), cause));
         let released = session.release(at, cause, |_| true);
@@ -548,15 +540,15 @@ impl Sessions {
         self.finish(serial);
     }
 
-    fn finish(&mut self, serial: u64) {
+    fn finish(&mut self, serial: Serial) {
         self.over.extend(self.table.remove(serial).map(|session| session.record()));
     }
 }
 
 impl Limits {
     /// How long this session may be silent.
-    fn idle_of(&self, facts: &Facts) -> Nanos {
-        match facts.interim {
+    fn idle_of(&self, session: &Session) -> Nanos {
+        match session.interim {
             // Two reports may be lost.
             Some(seconds @ 1..) => (Nanos::from_secs(3 * u64::from(seconds)) + GRACE).min(self.idle),
             _ => self.idle,

@@ -206,7 +206,7 @@ fn at_the_ceiling_the_oldest_give_way_and_are_counted() {
 /// What a session remembers is up to who sends the packets: the longest names there are fill no memory.
 #[test]
 fn sessions_that_take_more_memory_than_there_may_be_give_way() {
-    let mut wire = Wire::with(Limits { memory: 100_000, ..Limits::default() });
+    let mut wire = Wire::with(Limits { memory: 50_000, ..Limits::default() });
     for number in 0..200_u64 {
         let name = format!("{number:0>240}");
         let id = id(&number.to_string());
