@@ -25,7 +25,7 @@ impl Index {
     }
 }
 
-/// All bits of it, from the hash alone: the table takes its buckets from the lowest, and tags from the highest.
+/// All bits of it, from the hash alone: the table takes buckets from the lowest, and tags from the highest.
 fn spread(hash: u32) -> u64 {
     u64::from(hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

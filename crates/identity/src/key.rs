@@ -2,8 +2,8 @@
 
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// Two hashes with secret keys, of which 96 bits are kept: by chance no two of a billion values have the same,
-/// and who sends packets cannot choose any that do.
+/// Two hashes with secret keys, of which 96 bits are kept: by chance no two of a billion values have the
+/// same, and who sends packets cannot choose any that do.
 pub(crate) type Key = [u64; 2];
 
 /// Makes keys.

@@ -1,7 +1,7 @@
 //! What is known of a session, in few bytes: its entries stand one after the other.
 //!
-//! Of some twenty attributes a session has ten, and there are millions of sessions: each as a field of its own,
-//! with an allocation for its text, takes three times as much.
+//! Of some twenty attributes a session has ten, and there are millions of sessions: each as a field of its
+//! own, with an allocation for its text, takes three times as much.
 
 use ringtap_model::subscriber::{is_same_station, is_same_user};
 

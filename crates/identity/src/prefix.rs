@@ -41,8 +41,8 @@ impl Prefix {
         self.bits
     }
 
-    /// Appends its bytes: how many bits it has, in a number of its own for each family, and the bytes that hold
-    /// them.
+    /// Appends its bytes: how many bits it has, in a number of its own for each family, and the bytes that
+    /// hold them.
     pub(crate) fn write(self, bytes: &mut Vec<u8>) {
         let (number, from, bits) = match self.is_ipv4() {
             true => (IPV4 + (self.bits - MAPPED), MAPPED, self.bits - MAPPED),

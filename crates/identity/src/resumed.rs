@@ -12,8 +12,8 @@ use crate::prefix::Prefix;
 use crate::session::Session;
 use crate::sessions::REFRESH;
 
-/// The session of this record, and what its packets said. What only these have is lost: which of its names was
-/// Chargeable-User-Identity.
+/// The session of this record, and what its packets said. What only these have is lost: which of its names
+/// was Chargeable-User-Identity.
 pub(crate) fn session(record: Identity, nas: Arc<str>) -> (Session, Facts) {
     let (users, stations) = names(&record);
     let facts = Facts {

@@ -247,8 +247,8 @@ impl Table {
     pub(crate) fn release(&mut self, serial: Serial, released: &[Assigned]) {
         for assigned in released {
             let Some(session) = self.sessions.get(serial) else { return };
-            // It may have the same address by another attribute, or another block of its ports; or another whose
-            // hash is the same.
+            // It may have the same address by another attribute, or another block of its ports; or another
+            // whose hash is the same.
             let hash = |assigned: &Assigned| assigned.key().map(|key| self.keys.short(key));
             let Some(own) = hash(assigned) else { continue };
             if !session.open().any(|hold| hash(&hold.assigned) == Some(own)) {
