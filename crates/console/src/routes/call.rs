@@ -31,6 +31,7 @@ use crate::request::{Bounded, Path, Query};
 use crate::sound_cache::{Erased, Sound};
 use crate::state::{App, Shared};
 use crate::viewer::Viewer;
+use crate::work::Stop;
 
 /// A call with its legs and streams.
 #[derive(Serialize, ToSchema)]
@@ -150,7 +151,7 @@ pub(crate) async fn ladder(
             let found = find(&seen, &by, &id, true, stop)?;
             let tokens = (!by.has(Right::Numbers)).then_some(&seen.tokens);
             let mut spool = seen.sources.spool.as_ref().map(|open| open()).transpose()?;
-            Ok(Ladder::of(&found.legs, spool.as_mut(), tokens)?)
+            Ok(Ladder::of(&found.legs, spool.as_mut(), tokens, stop)?)
         })
         .await?;
     Ok(Answer::of(value))
@@ -175,7 +176,7 @@ where
             let found = find(&seen, &by, &id, false, stop)?;
             let mut spool = spool(&seen)?;
             let (call, streams) = found.call();
-            let mut recorded = recorded(&mut spool, call, streams)?;
+            let mut recorded = recorded(&mut spool, call, streams, stop)?;
             let mut bytes = Vec::new();
             write(&mut recorded, &mut bytes)?;
             Ok(bytes)
@@ -198,8 +199,13 @@ fn spool(app: &Shared) -> Result<Spool, Problem> {
     Ok(open()?)
 }
 
-fn recorded<'a>(spool: &'a mut Spool, call: &Call, streams: &[Stream]) -> Result<RecordedCall<'a>, Problem> {
-    RecordedCall::find(spool, call, streams).map_err(|error| Problem::conflict(format!("{error:#}")))
+fn recorded<'a>(
+    spool: &'a mut Spool,
+    call: &Call,
+    streams: &[Stream],
+    stop: &Stop,
+) -> Result<RecordedCall<'a>, Problem> {
+    RecordedCall::find(spool, call, streams, stop).map_err(|error| Problem::conflict(format!("{error:#}")))
 }
 
 /// The packets of a call as pcapng
@@ -267,7 +273,7 @@ async fn sound(app: &App, viewer: &Viewer, id: Id) -> Result<Arc<Sound>, Problem
             }
             let mut spool = spool(&seen)?;
             let (call, streams) = found.call();
-            let mut recorded = recorded(&mut spool, call, streams)?;
+            let mut recorded = recorded(&mut spool, call, streams, stop)?;
             let wav = tempfile::tempfile().map_err(anyhow::Error::from)?;
             let mut peaks = Vec::new();
             let marks = recorded

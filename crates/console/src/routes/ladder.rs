@@ -14,6 +14,9 @@ use ringtap_wire::sip::{self, Header};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::packets::go_on;
+use crate::work::Stop;
+
 /// A ladder, all legs on one sheet.
 #[derive(Debug, Default, Serialize, ToSchema)]
 pub(crate) struct Ladder {
@@ -95,6 +98,7 @@ impl Ladder {
         legs: &[(Call, Vec<Stream>)],
         mut spool: Option<&mut Spool>,
         tokens: Option<&Tokens>,
+        stop: &Stop,
     ) -> anyhow::Result<Self> {
         let mut ladder = Self::default();
         let mut reasons: Vec<String> = Vec::new();
@@ -108,6 +112,7 @@ impl Ladder {
             let mut messages = Messages { call_id: &call.call_id, ..Messages::default() };
             let mut engine = Engine::new(small_config(packets.packet_limit()));
             packets.first_pass(spool, &mut |frames| {
+                go_on(stop)?;
                 engine.batch(frames, &mut messages);
                 Ok(())
             })?;
