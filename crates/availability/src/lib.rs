@@ -1,7 +1,8 @@
 //! Availability: outages of telephone services, from the requests and answers on the wire.
 //!
 //! [`Monitor`] follows SIP transactions by service (address, port, transport); [`AvailabilityTracker`] does
-//! so in an engine and emits [`Findings`] at the end.
+//! so in an engine and emits [`Findings`] at the end. [`LinkWatch`] follows who has an address, and
+//! [`failovers`] joins both.
 //!
 //! Not here: reading of captures, tables for people.
 //!
@@ -20,11 +21,19 @@
 //! | `settings` | when a silence is an outage; ceilings |
 //! | `monitor`, `transactions` | requests and answers of all services |
 //! | `service`, `silence`, `refusals` | one service, a time without answers, a time of 500 and 503 only |
+//! | `attempts`, `rate` | INVITEs that go elsewhere, users who are registered; bursts of REGISTER |
+//! | `link`, `evidence` | owners of addresses, by ARP, advertisements, MAC addresses; what was seen |
+//! | `failover` | outages and evidence that belong together, and their cause |
 //! | `record` | what is reported |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
 
+mod attempts;
+mod evidence;
+mod failover;
+mod link;
 mod monitor;
+mod rate;
 mod record;
 mod refusals;
 mod service;
@@ -33,6 +42,9 @@ mod silence;
 mod tracker;
 mod transactions;
 
+pub use evidence::{Evidence, EvidenceKind, Mac, Place};
+pub use failover::{Cause, Failover, failovers};
+pub use link::LinkWatch;
 pub use monitor::Monitor;
 pub use record::{Counts, Findings, Outage, OutageKind, Role, ServiceAddress, ServiceSummary};
 pub use settings::{GIVEN_UP, Settings, T1};

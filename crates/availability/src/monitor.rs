@@ -6,6 +6,8 @@ use ringtap_engine::SipMessage;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::sip::{Message, Method, StartLine};
 
+use crate::attempts::Attempts;
+use crate::evidence::{Evidence, EvidenceKind, EvidenceLog, Place};
 use crate::record::{Counts, Findings, Outage, ServiceAddress};
 use crate::refusals::RequestKind;
 use crate::service::Service;
@@ -27,6 +29,8 @@ pub struct Monitor {
     transactions: Transactions,
     telephones: HashSet<Endpoint>,
     outages: Vec<Outage>,
+    attempts: Attempts,
+    evidence: EvidenceLog,
     counts: Counts,
 }
 
@@ -42,6 +46,8 @@ impl Monitor {
             transactions: Transactions::new(settings.transactions),
             telephones: HashSet::new(),
             outages: Vec::new(),
+            attempts: Attempts::new(),
+            evidence: EvidenceLog::default(),
             counts: Counts::default(),
         }
     }
@@ -66,6 +72,11 @@ impl Monitor {
             self.learn_telephone(sip);
         }
         self.sender_lives(sip);
+        if sip.method == Method::Invite && !is_in_dialog(sip.message) {
+            let telephones = &self.telephones;
+            let sign = self.attempts.invite(sip, |end| telephones.contains(&end));
+            sign.into_iter().for_each(|sign| self.evidence.add(sign));
+        }
         let address = ServiceAddress { endpoint: sip.hop.dst, transport: sip.hop.transport };
         let Some(number) = self.service(address) else { return };
         let (now, key) = (self.now, self.transactions.key(sip, address.endpoint));
@@ -89,12 +100,16 @@ impl Monitor {
                     is_answered: false,
                     is_final: false,
                 };
+                let burst = (sip.method == Method::Register).then(|| service.registers.add(now)).flatten();
                 // A CANCEL goes with its INVITE: one request that waits.
                 if sip.method != Method::Cancel {
                     let is_options = sip.method == Method::Options && !is_in_dialog(sip.message);
                     service.requested(key, now, is_options);
                 }
                 self.transactions.insert(key, transaction);
+                if let Some(count) = burst {
+                    self.evidence.add(register_burst(address, now, count));
+                }
             }
         }
     }
@@ -108,6 +123,7 @@ impl Monitor {
     }
 
     fn response(&mut self, sip: &SipMessage<'_>, code: u16) {
+        self.learn_answer(sip, code);
         let address = ServiceAddress { endpoint: sip.hop.src, transport: sip.hop.transport };
         let Some(number) = self.by_address.get(&address).copied() else { return };
         let (now, key) = (self.now, self.transactions.key(sip, address.endpoint));
@@ -122,6 +138,19 @@ impl Monitor {
             known.is_final |= code >= 200;
         }
         outage.into_iter().chain(refusing).for_each(|outage| self.keep(outage));
+    }
+
+    /// What an answer tells of calls that are tried elsewhere, and of contacts.
+    fn learn_answer(&mut self, sip: &SipMessage<'_>, code: u16) {
+        match (sip.method, code) {
+            (Method::Register, 200) => self.attempts.registered(sip),
+            (Method::Invite, _) => {
+                self.attempts.answer(sip, code);
+                let sign = (code == 404).then(|| self.attempts.not_found(sip)).flatten();
+                sign.into_iter().for_each(|sign| self.evidence.add(sign));
+            }
+            _ => {}
+        }
     }
 
     fn keep(&mut self, outage: Outage) {
@@ -203,8 +232,23 @@ impl Monitor {
         self.outages.sort_by_key(|outage| (outage.from(), outage.service, outage.kind as u8));
         let services = self.services.iter().map(|service| service.summary(role(service))).collect();
         let never_answered = self.services.iter().filter(|service| !service.has_answered()).count() as u64;
-        let counts = Counts { services: self.services.len() as u64, never_answered, ..self.counts };
-        Findings { outages: self.outages, services, counts }
+        let (evidence, refused) = self.evidence.into_parts();
+        let evidence_refused = refused + self.attempts.refused();
+        let number = self.services.len() as u64;
+        let counts = Counts { services: number, never_answered, evidence_refused, ..self.counts };
+        Findings { outages: self.outages, services, evidence, counts }
+    }
+}
+
+fn register_burst(address: ServiceAddress, now: Nanos, count: u64) -> Evidence {
+    Evidence {
+        kind: EvidenceKind::RegisterBurst,
+        first: now,
+        last: now,
+        count,
+        address: address.endpoint.ip,
+        from: None,
+        to: Some(Place::Service(address.endpoint)),
     }
 }
 

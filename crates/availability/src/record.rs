@@ -5,6 +5,8 @@ use std::fmt;
 use ringtap_model::{Endpoint, Nanos, Transport};
 use serde::{Serialize, Serializer};
 
+use crate::evidence::Evidence;
+
 /// Where requests are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ServiceAddress {
@@ -165,6 +167,8 @@ pub struct Counts {
     pub transactions_evicted: u64,
     /// Outages that the ceiling turned away.
     pub outages_refused: u64,
+    /// Signs of failovers, calls and addresses that ceilings turned away.
+    pub evidence_refused: u64,
     /// Times that packets were lost by the capture, after which nothing before counts.
     pub losses: u64,
 }
@@ -176,6 +180,8 @@ pub struct Findings {
     pub outages: Vec<Outage>,
     /// Services in order of their first request.
     pub services: Vec<ServiceSummary>,
+    /// Signs of failovers in signalling, in order of time.
+    pub evidence: Vec<Evidence>,
     /// Figures.
     pub counts: Counts,
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use ringtap_model::Nanos;
 
+use crate::rate::RegisterRate;
 use crate::record::{Outage, OutageKind, Role, ServiceAddress, ServiceSummary};
 use crate::refusals::{Refusals, RequestKind, is_refusal};
 use crate::settings::{GIVEN_UP, Settings};
@@ -46,6 +47,7 @@ pub(crate) struct Service {
     down: Nanos,
     unobserved: Nanos,
     refusals: [Refusals; RequestKind::ALL.len()],
+    pub(crate) registers: RegisterRate,
 }
 
 impl Service {
@@ -73,6 +75,7 @@ impl Service {
             down: Nanos::ZERO,
             unobserved: Nanos::ZERO,
             refusals: Default::default(),
+            registers: RegisterRate::default(),
         }
     }
 

@@ -235,6 +235,26 @@ impl Input {
         self.pass_through(Engine::with_tracker(self.config(), tracker), sink, bar, is_ahead)
     }
 
+    /// Like [`pass_to`](Self::pass_to), and shows all frames to `observe` before the engine handles them.
+    pub(crate) fn pass_observed<X: Tracker, S: Listener>(
+        &self,
+        tracker: X,
+        sink: &mut S,
+        bar: &ProgressBar,
+        mut observe: impl FnMut(&Frame<'_>),
+    ) -> Pass {
+        let is_ahead = Workers::default().number(self.size()) > 1;
+        let mut engine = Engine::with_tracker(self.config(), tracker);
+        let mut frames = self.frames();
+        let end = self.feed(&mut frames, sink, (bar, is_ahead), |batch, sink| {
+            batch.iter().for_each(&mut observe);
+            engine.batch(batch, sink);
+        });
+        engine.close(sink);
+        bar.finish_and_clear();
+        self.finish(&frames, end, engine.counters().clone())
+    }
+
     fn pass_through<X: Tracker, S: Listener>(
         &self,
         mut engine: Engine<X>,

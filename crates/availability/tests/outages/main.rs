@@ -1,5 +1,6 @@
 //! Outages of services whose truth is known, from frames made here.
 
 mod captures;
+mod failovers;
 mod services;
 mod wire;

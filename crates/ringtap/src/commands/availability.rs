@@ -7,7 +7,10 @@ use std::io;
 
 use anyhow::Context;
 use clap::{Args, value_parser};
-use ringtap_availability::{AvailabilityTracker, Counts, Findings, Outage, Role, ServiceSummary, Settings};
+use ringtap_availability::{
+    AvailabilityTracker, Counts, Failover, Findings, LinkWatch, Outage, Role, ServiceSummary, Settings,
+    failovers,
+};
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Message, Nanos, Registration};
 use ringtap_report::json;
@@ -22,9 +25,11 @@ use crate::screen::Screen;
 /// List outages of the services in captures, and how long each service was available
 ///
 /// A service is an address, port and transport that SIP requests are sent to. It is out of service where it
-/// answers nothing while two requests or more wait, or one that is repeated in vain; or where it answers all
-/// requests of a kind with 500 or 503. Time in which nobody asked, or packets were lost, is unobserved and
-/// counts neither as available nor as an outage. Telephones are left out of the tables.
+/// sends nothing while two requests or more wait, or one that is repeated in vain; or where it answers all
+/// requests of a kind with 500 or 503. Outages that belong together are one failover, with the cause that
+/// ARP, neighbour advertisements, MAC addresses and requests sent elsewhere tell of. Time in which nobody
+/// asked, or packets were lost, is unobserved and counts neither as available nor as an outage. Telephones
+/// are left out of the tables.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AvailabilityArgs {
@@ -64,30 +69,37 @@ impl AvailabilityArgs {
         let input = Input::open(&self.input.files, self.input.unpacking)?;
         let bar = input.progress(screen, "reading");
         let mut found = Found::default();
-        let pass = input.pass_to(AvailabilityTracker::new(settings), &mut found, &bar);
+        let mut link = LinkWatch::default();
+        let tracker = AvailabilityTracker::new(settings);
+        let pass = input.pass_observed(tracker, &mut found, &bar, |frame| link.frame(frame));
         let mut findings = found.0;
+        let (signs, refused) = link.close();
+        findings.counts.evidence_refused += refused;
+        let failovers = failovers(&findings, &signs);
         if !self.telephones {
             findings.outages.retain(|outage| outage.role != Role::Telephone);
             findings.services.retain(|service| service.role != Role::Telephone);
         }
-        self.print(&findings, screen).context(WRITING)?;
+        self.print(&failovers, &findings, screen).context(WRITING)?;
         remark(&findings.counts, screen);
         Ok(pass.exit(screen))
     }
 
-    fn print(&self, findings: &Findings, screen: &mut Screen) -> io::Result<()> {
+    fn print(&self, failovers: &[Failover], findings: &Findings, screen: &mut Screen) -> io::Result<()> {
         if self.format == LineFormat::Table {
             screen.page();
         }
         let Screen { out, width, colour, .. } = screen;
         match self.format {
-            LineFormat::Table => table::write(out, findings, *width, *colour)?,
+            LineFormat::Table => table::write(out, failovers, findings, *width, *colour)?,
             LineFormat::Jsonl => {
                 let mut lines = json::Lines::default();
+                let failovers = failovers.iter().map(Line::Failover);
                 let outages = findings.outages.iter().map(Line::Outage);
                 let services = findings.services.iter().map(Line::Service);
                 let counts = [Line::Summary(&findings.counts)];
-                outages.chain(services).chain(counts).try_for_each(|line| lines.write(out, &line))?;
+                let lines_of_all = failovers.chain(outages).chain(services).chain(counts);
+                lines_of_all.try_for_each(|line| lines.write(out, &line))?;
             }
         }
         out.flush()
@@ -98,6 +110,7 @@ impl AvailabilityArgs {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Line<'a> {
+    Failover(&'a Failover),
     Outage(&'a Outage),
     Service(&'a ServiceSummary),
     Summary(&'a Counts),
@@ -121,6 +134,7 @@ fn remark(counts: &Counts, screen: &mut Screen) {
             "to further services were not followed: read fewer files at once",
         ),
         (counts.transactions_evicted, "request", "had to give way to others before their time"),
+        (counts.evidence_refused, "address", "or sign of a failover was left out: causes may be missing"),
         (counts.outages_refused, "outage", "are not listed: there are too many; read fewer files at once"),
     ];
     for (count, noun, what) in told.into_iter().filter(|(count, ..)| *count > 0) {

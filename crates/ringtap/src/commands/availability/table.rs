@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use ringtap_availability::{Findings, Outage, OutageKind, ServiceSummary};
+use ringtap_availability::{Failover, Findings, Outage, OutageKind, Place, ServiceSummary};
 use ringtap_model::Nanos;
 use ringtap_report::style::Style;
 use ringtap_report::table::{self, Cell, Column};
@@ -33,9 +33,31 @@ const SERVICES: &[Column] = &[
     Column::figure("AVAILABLE", 0),
 ];
 
-/// Writes the outages, then the services that answered at some time.
-pub(super) fn write(out: &mut dyn Write, findings: &Findings, width: usize, colour: bool) -> io::Result<()> {
+const FAILOVERS: &[Column] = &[
+    Column::word("FAILOVER", 0),
+    Column::word("OVER", 1),
+    Column::figure("DOWN", 0),
+    Column::word("CAUSE", 0),
+    Column::text("SERVICES", 40, 15, 3),
+];
+
+/// Writes failovers with their evidence, the outages, then the services that answered at some time.
+pub(super) fn write(
+    out: &mut dyn Write,
+    failovers: &[Failover],
+    findings: &Findings,
+    width: usize,
+    colour: bool,
+) -> io::Result<()> {
     let Findings { outages, services, .. } = findings;
+    if !failovers.is_empty() {
+        let dated = table::day(out, failovers.iter().map(|failover| failover.from), colour)?;
+        let below: Vec<String> = failovers.iter().map(|failover| evidence(failover, dated)).collect();
+        let rows = failovers.iter().map(|row| failed_over(row, dated));
+        let told = |row: usize| below.get(row).map(String::as_str).filter(|text| !text.is_empty());
+        table::write_told(out, FAILOVERS, rows, told, width, colour)?;
+        writeln!(out)?;
+    }
     if !outages.is_empty() {
         let times = outages.iter().map(|outage| outage.first_unanswered);
         let dated = table::day(out, times, colour)?;
@@ -50,6 +72,40 @@ pub(super) fn write(out: &mut dyn Write, findings: &Findings, width: usize, colo
     }
     let found = counted(outages.len() as u64, "outage");
     writeln!(out, "{found} of {} that answered at some time", counted(shown.len() as u64, "service"))
+}
+
+fn failed_over(failover: &Failover, dated: bool) -> Vec<Cell> {
+    let causes: Vec<&str> = failover.causes.iter().map(|cause| cause.name()).collect();
+    vec![
+        Cell::plain(exact(failover.from, dated)),
+        Cell::known(failover.until.map(|time| exact(time, dated))),
+        Cell::new(seconds(failover.down), Style::Bad),
+        Cell::new(causes.join(" "), Style::Bold),
+        Cell::plain(failover.services.join(" ")),
+    ]
+}
+
+/// Signs that are told below a failover; JSON has all.
+const TOLD: usize = 6;
+
+fn evidence(failover: &Failover, dated: bool) -> String {
+    let told = failover.evidence.iter().take(TOLD).map(|sign| {
+        let place = |place: Option<Place>| place.map_or("-".to_owned(), |place| place.to_string());
+        format!(
+            "{} {} {}: {} to {}, {}",
+            exact(sign.first, dated),
+            sign.kind.name(),
+            sign.address,
+            place(sign.from),
+            place(sign.to),
+            counted(sign.count, "time")
+        )
+    });
+    let told: Vec<String> = told.collect();
+    match failover.evidence.len().saturating_sub(TOLD) {
+        0 => told.join("; "),
+        more => format!("{}; and {more} more", told.join("; ")),
+    }
 }
 
 fn outage(outage: &Outage, dated: bool) -> Vec<Cell> {
