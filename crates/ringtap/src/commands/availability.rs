@@ -98,7 +98,7 @@ impl AvailabilityArgs {
                 let outages = findings.outages.iter().map(Line::Outage);
                 let services = findings.services.iter().map(Line::Service);
                 let counts = [Line::Summary(&findings.counts)];
-                let lines_of_all = failovers.chain(outages).chain(services).chain(counts);
+                let mut lines_of_all = failovers.chain(outages).chain(services).chain(counts);
                 lines_of_all.try_for_each(|line| lines.write(out, &line))?;
             }
         }
