@@ -51,11 +51,12 @@ fn an_outage_as_a_table_and_as_json() {
     let jsonl = run(["availability", text(&path), "--format", "jsonl"]).out;
     let lines: Vec<Value> = jsonl.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
     let types: Vec<_> = lines.iter().map(|line| line["type"].as_str().expect("a type")).collect();
-    assert_eq!(types, ["outage", "service", "summary"]);
-    let span = |from: &str, to: &str| lines[0][to].as_u64().unwrap() - lines[0][from].as_u64().unwrap();
+    assert_eq!(types, ["failover", "outage", "service", "summary"]);
+    let span = |from: &str, to: &str| lines[1][to].as_u64().unwrap() - lines[1][from].as_u64().unwrap();
     assert_eq!(span("last_answer_us", "first_unanswered_us"), 997_000);
     assert_eq!(span("first_unanswered_us", "first_answer_us"), 3_400_000);
-    assert_eq!((&lines[0]["down_ms"], &lines[0]["requests"]), (&3400.0.into(), &3.into()));
+    assert_eq!((&lines[1]["down_ms"], &lines[1]["requests"]), (&3400.0.into(), &3.into()));
+    assert_eq!(lines[0]["causes"], serde_json::json!(["pbx_lost"]));
     let longer = run(["availability", text(&path), "--after", "3500"]).out;
     assert!(longer.contains("0 outages of 1 service"), "{longer}");
 }
