@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_identity::{Counts, Holder, Holders, IdentityTracker, Limits, Secrets, Sessions};
