@@ -17,6 +17,13 @@ const MOST: usize = 20_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub [u8; 6]);
 
+impl Mac {
+    /// Whether it is of a group (IEEE 802 section 8.2.2): no host sends from one.
+    pub(crate) fn is_group(self) -> bool {
+        self.0[0] & 1 == 1
+    }
+}
+
 impl fmt::Display for Mac {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [a, b, c, d, e, g] = self.0;

@@ -22,12 +22,51 @@ const ADDRESSES: usize = 65_536;
 /// address pass by on several links.
 const CHANGES: usize = 3;
 const ALTERNATING: Nanos = Nanos::from_secs(10);
+/// Packets in a row, before and after, by which an address has moved: one alone may be anybody's.
+const STEADY: u32 = 5;
 
 /// Who an address belongs to, by one kind of packets.
 #[derive(Clone, Debug)]
 struct Owner {
     mac: Mac,
+    /// Packets of it, as far as they matter.
+    packets: u32,
+    /// Whose packets came since its last one, from when on, and how many.
+    next: Option<(Mac, Nanos, u32)>,
     changes: VecDeque<Nanos>,
+}
+
+/// Another owner, or packets of another host between those of the owner.
+struct Change {
+    /// Who it was before; `None` where it stays.
+    before: Option<Mac>,
+    at: Nanos,
+}
+
+impl Owner {
+    /// A host says that the address is its own.
+    fn claimed(&mut self, mac: Mac, time: Nanos) -> Option<Change> {
+        let before = std::mem::replace(&mut self.mac, mac);
+        (before != mac).then_some(Change { before: Some(before), at: time })
+    }
+
+    /// A packet came from a host: the address is its own once several came, and none of the owner between.
+    fn sent(&mut self, mac: Mac, time: Nanos) -> Option<Change> {
+        if mac == self.mac {
+            self.packets = self.packets.saturating_add(1);
+            return self.next.take().map(|_| Change { before: None, at: time });
+        }
+        let (_, first, count) = self.next.filter(|(next, ..)| *next == mac).unwrap_or((mac, time, 0));
+        self.next = Some((mac, first, count + 1));
+        if count + 1 < STEADY {
+            return None;
+        }
+        let had = std::mem::replace(&mut self.packets, STEADY);
+        let before = std::mem::replace(&mut self.mac, mac);
+        self.next = None;
+        // Of whom few packets were seen, it may never have been.
+        (had >= STEADY).then_some(Change { before: Some(before), at: first })
+    }
 }
 
 /// What claims say, and where packets come from.
@@ -109,21 +148,23 @@ impl LinkWatch {
 
     fn seen(&mut self, time: Nanos, address: IpAddr, mac: Mac, source: Source, kind: EvidenceKind) {
         // Probes (RFC 5227 section 2.1.1) come from nobody yet.
-        if address.is_unspecified() || address.is_multicast() {
+        if address.is_unspecified() || address.is_multicast() || mac.is_group() {
             return;
         }
         let Some(owner) = self.owners.get_mut(&(address, source)) else {
             if self.owners.len() < ADDRESSES {
-                self.owners.insert((address, source), Owner { mac, changes: VecDeque::new() });
+                let owner = Owner { mac, packets: 1, next: None, changes: VecDeque::new() };
+                self.owners.insert((address, source), owner);
             } else {
                 self.refused += 1;
             }
             return;
         };
-        if owner.mac == mac {
-            return;
-        }
-        let before = std::mem::replace(&mut owner.mac, mac);
+        let change = match source {
+            Source::Claim => owner.claimed(mac, time),
+            Source::Packet => owner.sent(mac, time),
+        };
+        let Some(Change { before, at }) = change else { return };
         while owner.changes.front().is_some_and(|change| time.since(*change) > ALTERNATING) {
             owner.changes.pop_front();
         }
@@ -140,8 +181,10 @@ impl LinkWatch {
             Source::Claim if is_alternating => EvidenceKind::AddressConflict,
             _ => kind,
         };
+        // Back to the one that it had: a packet came by another way.
+        let Some(before) = before else { return };
         let (from, to) = (Some(Place::Host(before)), Some(Place::Host(mac)));
-        self.log.add(Evidence { kind, first: time, last: time, count: 1, address, from, to });
+        self.log.add(Evidence { kind, first: at, last: time, count: 1, address, from, to });
     }
 
     /// The input has ended: what was seen, and how many addresses and signs the ceilings turned away.
@@ -155,4 +198,30 @@ impl LinkWatch {
 
 fn word(bytes: &[u8]) -> Option<u16> {
     bytes.first_chunk::<2>().map(|bytes| u16::from_be_bytes(*bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Packets of an address from these hosts, a second apart: what is said of them.
+    fn signs(hosts: &[u8]) -> Vec<(EvidenceKind, Nanos)> {
+        let mut watch = LinkWatch::default();
+        for (host, second) in hosts.iter().zip(0..) {
+            let address = Ipv4Addr::new(192, 0, 2, 1).into();
+            let mac = Mac([2 | host & 1, 0, 0, 0, 0, *host]);
+            watch.seen(Nanos::from_secs(second), address, mac, Source::Packet, EvidenceKind::SourceMoved);
+        }
+        watch.close().0.into_iter().map(|sign| (sign.kind, sign.first)).collect()
+    }
+
+    #[test]
+    fn an_address_has_moved_when_several_packets_came_from_elsewhere() {
+        let moved = |second| vec![(EvidenceKind::SourceMoved, Nanos::from_secs(second))];
+        assert_eq!(signs(&[2, 2, 2, 2, 2, 4, 4, 4, 4, 4]), moved(5));
+        assert_eq!(signs(&[2, 2, 2, 2, 2, 4, 4, 4, 4]), []);
+        assert_eq!(signs(&[2, 4, 4, 4, 4, 4, 4]), [], "of the first there was one packet");
+        assert_eq!(signs(&[2, 2, 2, 2, 2, 4, 2, 4, 4, 4, 4, 2]), [], "two ways");
+        assert_eq!(signs(&[2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3]), [], "no host has a group address");
+    }
 }

@@ -180,7 +180,8 @@ impl Service {
         let own = answered.and_then(|key| transactions.get(key)).is_some_and(|transaction| {
             sum.requests == 1 && Some(transaction.first) == sum.first && !transaction.is_answered
         });
-        let is_outage = sum.requests >= 2 || sum.requests == 1 && sum.sent >= 2 && !own;
+        // Of a single request each repeat may have been lost, where no answer says that the service is back.
+        let is_outage = sum.requests >= 2 || sum.requests == 1 && sum.sent >= 2 && !own && answered.is_some();
         if !is_outage {
             return None;
         }
