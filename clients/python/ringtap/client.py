@@ -117,7 +117,7 @@ class Client(Api):
     ) -> Kpis:
         """KPIs by trunk, codec, ..., with `every` over time as well. `figures`: their names, with commas."""
         table = self.list_kpis(by=by, every=every, from_us=from_us, until_us=until_us, figures=figures)
-        return Kpis(definitions=table.definitions, groups=table.groups)
+        return Kpis(definitions=table.definitions, groups=table.groups, scoped=table.scoped)
 
     def live(self) -> Events[models.LiveState]:
         """What happens now, every second until it is closed: `for state in client.live()`."""
