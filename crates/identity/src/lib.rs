@@ -57,5 +57,6 @@ pub use carried::Carried;
 pub use counts::Counts;
 pub use holders::{Holder, Holders};
 pub use secrets::{Secrets, WrongLine, WrongSecrets};
-pub use sessions::{Limits, REFRESH, Sessions};
+pub use session::REFRESH;
+pub use sessions::{Limits, Sessions};
 pub use tracker::{IdentityTracker, PORTS, is_radius};

@@ -9,8 +9,7 @@ use crate::facts::{AddressKind, Assigned, Facts};
 use crate::hold::{Hold, Moment};
 use crate::known::Field;
 use crate::prefix::Prefix;
-use crate::session::Session;
-use crate::sessions::REFRESH;
+use crate::session::{REFRESH, Session};
 
 /// The session of this record, and what its packets said. What only these have is lost: which of its names
 /// was Chargeable-User-Identity.

@@ -215,6 +215,8 @@ pub(crate) fn id_of(nas: &str, session: Option<&str>, first: Nanos, first_frame:
     Id(id)
 }
 
+/// How long the record of a session that goes on without a change may be behind.
+pub const REFRESH: Nanos = Nanos::from_secs(600);
 /// Addresses that are remembered of one session, those included that it no longer has.
 const MOST_HOLDS: usize = 256;
 /// Bytes of a session in the table beside its own, and of an entry in one of its indexes.

@@ -16,7 +16,7 @@ use crate::pending::{Request, RequestKey, Requests};
 use crate::report::{Report, Status};
 use crate::resumed;
 use crate::secrets::Secrets;
-use crate::session::{Session, id_of};
+use crate::session::{REFRESH, Session, id_of};
 use crate::slots::Serial;
 use crate::table::Table;
 
@@ -558,7 +558,5 @@ impl Limits {
 
 /// How long the record of a session that has ended waits for late reports.
 const LINGER: Nanos = Nanos::from_secs(60);
-/// How long the record of a session that goes on without a change may be behind.
-pub const REFRESH: Nanos = Nanos::from_secs(600);
 /// How late a report may be.
 const GRACE: Nanos = Nanos::from_secs(300);
