@@ -73,7 +73,7 @@ impl Attempts {
         let is_retry = matches!(before.code, 0 | 100 | 408 | 500 | 503)
             && time.since(before.time) >= FORKED
             && !is_telephone(before.service);
-        is_retry.then(|| Evidence {
+        is_retry.then_some(Evidence {
             kind: EvidenceKind::InviteRetried,
             first: time,
             last: time,
@@ -111,7 +111,7 @@ impl Attempts {
     pub(crate) fn not_found(&self, sip: &SipMessage<'_>) -> Option<Evidence> {
         let until = self.registered.get(&self.user(sip.message)?)?;
         let time = sip.hop.time;
-        (time < *until).then(|| Evidence {
+        (time < *until).then_some(Evidence {
             kind: EvidenceKind::ContactLost,
             first: time,
             last: time,
