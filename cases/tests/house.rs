@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 36] = [
+const LAYERS: [(&str, u8); 39] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -25,6 +25,7 @@ const LAYERS: [(&str, u8); 36] = [
     ("audio", 2),
     ("availability", 2),
     ("conversation", 2),
+    ("handover", 2),
     ("identity", 2),
     ("investigate", 2),
     ("kpi", 2),
@@ -33,6 +34,7 @@ const LAYERS: [(&str, u8); 36] = [
     ("spool", 2),
     ("stir", 2),
     ("users", 2),
+    ("warrant", 2),
     ("store", 2),
     ("traffic", 2),
     ("bench", 3),
@@ -41,6 +43,7 @@ const LAYERS: [(&str, u8); 36] = [
     ("doctor", 3),
     ("export", 3),
     ("hook", 3),
+    ("intercept", 3),
     ("live", 3),
     ("oidc", 3),
     ("recorder", 3),

@@ -1,0 +1,2 @@
+//! Interception: what of the traffic a warrant is entitled to.
+#![forbid(unsafe_code)]
