@@ -16,6 +16,7 @@
 //! | [`frame`] | no frame of any link type causes a panic; returned data lie within the frame |
 //! | [`media`] | RTP, RTCP, STUN and TURN: lengths add up, each byte is returned once |
 //! | [`hep`] | the stated length suffices, and is the same in a stream |
+//! | [`handover`] | what a mediation function sends is read or refused, and what is read is written and read again |
 //! | [`radius`] | values lie in the packet, one behind the other; what follows the packet changes nothing |
 //! | [`sip`] | every accessor; a copied or anonymised message is still that message |
 //! | [`stream`] | a stream cut anywhere gives the same messages |
@@ -42,6 +43,7 @@ mod capture;
 mod choices;
 mod engine;
 mod frame;
+mod handover;
 mod hep;
 mod media;
 mod network;
@@ -60,6 +62,7 @@ pub use audio::audio;
 pub use capture::capture;
 pub use engine::{engine, engine_counters};
 pub use frame::frame;
+pub use handover::handover;
 pub use hep::hep;
 pub use media::media;
 pub use network::network;
@@ -76,10 +79,11 @@ pub use websocket::websocket;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 24] = [
+pub const BODIES: [Body; 25] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
+    ("handover", handover),
     ("radius", radius),
     ("sip", sip),
     ("stream", stream),

@@ -88,6 +88,7 @@ targets!(
     frame,
     media,
     hep,
+    handover,
     radius,
     sip,
     stream,
