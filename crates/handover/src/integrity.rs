@@ -98,3 +98,34 @@ impl Checked {
 
 /// PDUs after which a check is due.
 pub const MOST_INCLUDED: usize = 1_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_over_whole_pdus_in_their_order() {
+        let mut checked = Checked::new(Handover::Hi3);
+        assert!(checked.is_empty());
+        assert!(!checked.add(5, b"first") && !checked.add(6, b"second"));
+        let check = checked.hash();
+        assert_eq!((check.included, check.kind), (vec![5, 6], CheckKind::Hash));
+        assert_eq!(check.value, Sha256::digest(b"firstsecond").to_vec());
+        // The next one starts anew.
+        assert!(checked.is_empty());
+        checked.add(7, b"third");
+        assert_eq!(checked.hash().value, Sha256::digest(b"third").to_vec());
+    }
+
+    #[test]
+    fn a_signature_is_over_the_hash_and_a_check_is_due_after_many() {
+        let mut checked = Checked::new(Handover::Hi2);
+        for sequence in 1..MOST_INCLUDED as u32 {
+            assert!(!checked.add(sequence, b"pdu"));
+        }
+        assert!(checked.add(0, b"pdu"));
+        let check = checked.signature(|hash| Ok::<_, ()>(hash.repeat(2))).unwrap();
+        assert_eq!((check.included.len(), check.value.len()), (MOST_INCLUDED, 64));
+        assert!(checked.signature(|_| Err(())).is_err());
+    }
+}
