@@ -18,11 +18,13 @@ use ringtap_spool::Hold;
 use ringtap_spool::rules::RecordingScope;
 use rustix::net::sockopt::socket_peercred;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::alarm_handle::Ask;
 use crate::clock_watch::{ClockWatch, shown};
 use crate::connections::{self, Bounded, Peer, TIMEOUT};
-use crate::retention_report::{RetentionReport, RuleReport};
+use crate::retention_report::RetentionReport;
+use crate::rule_book::RuleBook;
 use crate::shared_status::SharedStatus;
 use crate::status_report::StatusReport;
 
@@ -62,10 +64,21 @@ pub enum Request {
         /// Its Call-ID.
         call: String,
     },
-    /// The rules in effect, and how many calls each has decided.
+    /// The rules in effect but those that intercept, and how many calls each has decided.
     Rules,
-    /// The same without those that intercept: a [`RuleReport`] as JSON.
+    /// The same as a [`RuleReport`] in JSON.
     Decisions,
+    /// Replaces all rules but those that intercept. Answered by a [`RuleOutcome`](crate::RuleOutcome) as
+    /// JSON.
+    #[serde(rename = "set_rules")]
+    SetRules {
+        /// The version of those that are replaced, as [`Decisions`](Self::Decisions) told it.
+        version: String,
+        /// Each with the keys of `[[keep]]`.
+        rules: Vec<Map<String, Value>>,
+        /// Only says whether that is possible.
+        trial: bool,
+    },
     /// What is kept, and for how long: a [`RetentionReport`] as JSON.
     Retention,
     /// The state of the daemon: a [`StatusReport`] as JSON.
@@ -191,6 +204,7 @@ pub(crate) fn listen(path: &Path) -> anyhow::Result<UnixListener> {
 #[derive(Clone, Debug)]
 pub(crate) struct ControlContext {
     pub(crate) shared_policy: Arc<SharedPolicy>,
+    pub(crate) rule_book: Arc<RuleBook>,
     /// The spool's directory.
     pub(crate) spool: PathBuf,
 }
@@ -277,11 +291,12 @@ fn serve_connection(
 
 /// The bytes up to a line feed, the end, or the longest request.
 fn read_line(connection: &mut impl Read) -> io::Result<Vec<u8>> {
-    let (mut line, mut buffer) = (Vec::new(), [0; 1024]);
-    while line.len() < REQUEST && !line.contains(&b'\n') {
-        match connection.read(&mut buffer)? {
-            0 => break,
-            read => line.extend(&buffer[..read]),
+    let (mut line, mut buffer) = (Vec::new(), [0; 4096]);
+    while line.len() < REQUEST {
+        let read = connection.read(&mut buffer)?;
+        line.extend(&buffer[..read]);
+        if read == 0 || buffer[..read].contains(&b'\n') {
+            break;
         }
     }
     Ok(line)
@@ -298,6 +313,9 @@ impl Request {
     fn shown(&self) -> Option<String> {
         match self {
             Self::Keep { call, what } => Some(format!("keep {what} of {call}")),
+            Self::SetRules { rules, trial: false, .. } => {
+                Some(format!("set {} recording rules", rules.len()))
+            }
             Self::Pause { call } => Some(format!("pause {call}")),
             Self::Resume { call } => Some(format!("resume {call}")),
             Self::Hold { call, case, product: false } => Some(format!("hold {call} for {case}")),
@@ -307,6 +325,7 @@ impl Request {
             Self::Unsilence { rule, subject } => Some(format!("end the silence of {rule} of {subject}")),
             Self::Hold { product: true, .. }
             | Self::Listen { .. }
+            | Self::SetRules { trial: true, .. }
             | Self::Rules
             | Self::Decisions
             | Self::Retention
@@ -324,10 +343,14 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
     let (call, act) = match request {
         Request::Rules => {
             let policy = shared_policy.policy().0;
-            return Ok([policy.product_lines(), policy.lines()].concat().join("\n"));
+            return Ok(policy.lines().join("\n"));
         }
         Request::Decisions => {
-            return Ok(serde_json::to_string(&RuleReport::of(&shared_policy.policy().0))?);
+            return Ok(serde_json::to_string(&context.rule_book.report(shared_policy))?);
+        }
+        Request::SetRules { version, rules, trial } => {
+            let outcome = context.rule_book.change(shared_policy, version, rules, *trial)?;
+            return Ok(serde_json::to_string(&outcome)?);
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
         Request::Listen { call } => {
@@ -450,6 +473,7 @@ impl std::error::Error for Refused {}
 
 /// Most calls in progress that are listed: a worker lists a thousand in some 30 ms, while its ring fills.
 pub const MOST_CALLS: usize = 1_000;
-/// Longest request and longest answer, in bytes. A call with its streams has some kilobytes.
-const REQUEST: usize = 8 << 10;
+/// Longest request and longest answer, in bytes. A call with its streams has some kilobytes; the longest
+/// request has all recording rules.
+const REQUEST: usize = 256 << 10;
 const ANSWER: u64 = 64 << 20;

@@ -19,6 +19,7 @@
 //! | `threads` | all other threads, started and stopped in order |
 //! | `source` | interfaces, or files to replay |
 //! | `recording` | the recording rules, and the threads behind them |
+//! | `rule_book` | the ordinary rules as they are written, and their changes by the console |
 //! | `recovered` | calls that the previous run left in the journal |
 //! | `store` | the store's settings and log lines |
 //! | `joining` | which records are legs of one conversation |
@@ -72,6 +73,7 @@ mod radius;
 mod recording;
 mod recovered;
 pub mod retention_report;
+mod rule_book;
 #[cfg(test)]
 mod sampling;
 mod shared_status;
@@ -117,6 +119,7 @@ use crate::processes::confinement::Confinement;
 use crate::processes::environment::Credentials;
 use crate::processes::keys::KeyHolder;
 pub use crate::processes::role::run as run_process;
+pub use crate::rule_book::{RuleMistake, RuleOutcome};
 use crate::source::Source;
 pub use crate::system::{become_owner_of, forbid_dumps};
 pub use crate::threads::Outcome;
@@ -256,6 +259,7 @@ fn make_directories(config: &Config, user: Option<&User>) {
         Some(&config.store.outbox),
         config.journal.path.parent(),
         config.spool.directory(),
+        config.spool.rules_file().and_then(Path::parent),
         config.retention.tier().filter(|_| config.spool.directory().is_some()),
         config.process.control().and_then(Path::parent),
         config.hooks_directory(),
@@ -281,6 +285,7 @@ fn serve(
         let context = threads.recording.as_ref().zip(config.spool.directory()).map(|(recording, spool)| {
             control::ControlContext {
                 shared_policy: Arc::clone(&recording.shared_policy),
+                rule_book: Arc::clone(&recording.rule_book),
                 spool: spool.to_owned(),
             }
         });

@@ -106,6 +106,11 @@ impl MainLoop<'_> {
     pub(crate) fn reload(&mut self) {
         let reloading = NotifyState::monotonic_usec_now();
         system::notify(&[NotifyState::Reloading, reloading.unwrap_or(NotifyState::MonotonicUsec(0))]);
+        // Rules that the console changes meanwhile would be undone.
+        let book = self.threads.recording.as_ref().map(|recording| (recording, recording.rule_book.hold()));
+        if let Some((_, book)) = &book {
+            self.config.rule_file = book.file();
+        }
         match Config::load(&self.path, self.profile) {
             Err(error) => log::error!(target: "run", "SIGHUP: nothing changes: {}", one_line(&error)),
             Ok(fresh) => {
@@ -121,8 +126,8 @@ impl MainLoop<'_> {
                     housekeeping.change(&fresh.retention);
                 }
                 self.config.store.retain = fresh.store.retain;
-                if let Some(recording) = &self.threads.recording {
-                    recording.reload(&fresh);
+                if let Some((recording, book)) = book {
+                    recording.reload(&fresh, book);
                 }
                 self.config.adopt_live(fresh);
                 match (live.as_str(), later.as_str()) {

@@ -14,11 +14,13 @@ use ringtap_spool::DeletionLog;
 
 use crate::config::{Config, HeaderField, Secrets};
 use crate::far_tier::FarTier;
+use crate::rule_book::{HeldBook, RuleBook};
 use crate::shared_status::SharedStatus;
 
 /// What the workers share for recording.
 pub(crate) struct Recording {
     pub(crate) shared_policy: Arc<SharedPolicy>,
+    pub(crate) rule_book: Arc<RuleBook>,
     pub(crate) erasing: ErasingThread,
     pub(crate) cases: CaseThread,
     /// Chooses the calls of a `share` if the configuration has no `share_key`.
@@ -45,6 +47,7 @@ impl Recording {
         let shared_policy = Arc::new(SharedPolicy::new(policy, workers, calls).with(cases.reporter()));
         log::info!(target: "spool", "packets of calls are recorded in {}", directory.display());
         log_rules(&shared_policy);
+        config.say_which_rules_hold();
         let wait = Duration::from_nanos(config.spool.age().0) + MARGIN;
         let dirs = [Some(directory), config.retention.tier()].into_iter().flatten().map(Path::to_owned);
         let deletions = DeletionLog::of(directory, secrets.sign.clone());
@@ -59,13 +62,15 @@ impl Recording {
             Arc::clone(&shared_status.corrections),
         )
         .context("[spool] directory")?;
-        Ok(Some(Self { shared_policy, erasing, cases, secret }))
+        let rule_book = Arc::new(RuleBook::of(config));
+        Ok(Some(Self { shared_policy, rule_book, erasing, cases, secret }))
     }
 
-    /// Applies the rules of a new configuration.
-    pub(crate) fn reload(&self, config: &Config) {
+    /// Applies the rules of a new configuration, which was read while the book was held.
+    pub(crate) fn reload(&self, config: &Config, mut book: HeldBook<'_>) {
         match policy(config, &self.secret) {
             Ok(policy) => {
+                book.replace(config);
                 self.shared_policy.replace(policy);
                 log_rules(&self.shared_policy);
             }

@@ -12,6 +12,7 @@ use ringtap_report::time;
 use ringtap_spool::rules::{Numbers, RecordingScope, Rule};
 use ringtap_spool::{CategoryOutlook, Location, Outlook, SpoolStatus};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::shared_status::SharedStatus;
 
@@ -129,12 +130,17 @@ impl CategoryRetention {
 /// The rules in order; the first that matches a call decides what is recorded of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RuleReport {
-    /// When they were read: at the start, or by SIGHUP.
+    /// When they were read: at the start, by SIGHUP, or when they were changed.
     pub since_us: u64,
     /// Those of the configuration; without any, one that is `[spool] keep`.
     pub rules: Vec<RuleState>,
     /// Calls that no rule matched, so that no packets of them are recorded.
     pub unmatched: u64,
+    /// The file that has the rules once they were changed by [`SetRules`](crate::control::Request::SetRules);
+    /// null if they may not be.
+    pub file: Option<String>,
+    /// Which rules these are: another one after a change.
+    pub version: String,
 }
 
 /// A rule.
@@ -153,6 +159,8 @@ pub struct RuleState {
     pub may_pause: bool,
     /// Calls that it decided since the rules were read.
     pub calls: u64,
+    /// The rule with all its numbers: the keys of `[[keep]]` that it sets. Null for `[spool] keep`.
+    pub written: Option<Value>,
 }
 
 impl RuleReport {
@@ -166,9 +174,12 @@ impl RuleReport {
                 mask_dtmf: rule.mask_digits,
                 may_pause: rule.may_pause && rule.what >= RecordingScope::Headers,
                 calls,
+                written: None,
             }
         };
         Self {
+            file: None,
+            version: String::new(),
             since_us: policy.since().micros(),
             rules: policy.decided().map(state).collect(),
             unmatched: policy.undecided(),

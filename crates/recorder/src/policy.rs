@@ -43,7 +43,7 @@ pub struct PolicySettings {
 pub struct RecordingPolicy {
     pub(crate) rules: Rules,
     /// Those that intercept.
-    pub(crate) products: InterceptRules,
+    pub(crate) products: Arc<InterceptRules>,
     /// Calls that each rule decided; the last entry counts calls that no rule matched.
     matched: Vec<AtomicU64>,
     pub(crate) legs: Vec<LegKey>,
@@ -61,8 +61,6 @@ pub struct RecordingPolicy {
 #[derive(Debug, Default)]
 pub(crate) struct InterceptRules {
     rules: Vec<Rule>,
-    /// Calls that each matched.
-    matched: Vec<AtomicU64>,
 }
 
 /// The decision of the rules that intercept.
@@ -76,10 +74,6 @@ pub(crate) struct InterceptDecision {
 }
 
 impl InterceptRules {
-    fn of(rules: Vec<Rule>) -> Self {
-        Self { matched: rules.iter().map(|_| AtomicU64::new(0)).collect(), rules }
-    }
-
     /// Nobody is intercepted.
     pub(crate) fn is_empty(&self) -> bool {
         self.rules.is_empty()
@@ -115,13 +109,6 @@ impl InterceptRules {
     pub(crate) fn cases(&self, rules: &[usize]) -> Vec<String> {
         let cases = rules.iter().filter_map(|rule| self.rules.get(*rule)?.product.clone());
         cases.collect::<BTreeSet<_>>().into_iter().collect()
-    }
-
-    /// Counts a call that the rule matched.
-    pub(crate) fn count(&self, rule: usize) {
-        if let Some(count) = self.matched.get(rule) {
-            count.fetch_add(1, Ordering::Relaxed);
-        }
     }
 }
 
@@ -174,7 +161,24 @@ impl RecordingPolicy {
             since,
             listeners,
             rules,
-            products: InterceptRules::of(products),
+            products: Arc::new(InterceptRules { rules: products }),
+        }
+    }
+
+    /// The same with other ordinary rules, whose counts begin at 0. Those that intercept stay as they are.
+    #[must_use]
+    pub fn with_rules(&self, rules: Rules, everything: bool, since: Nanos) -> Self {
+        Self {
+            matched: (0..=rules.0.len()).map(|_| AtomicU64::new(0)).collect(),
+            legs: self.legs.clone(),
+            secret: self.secret.clone(),
+            pause: self.pause.clone(),
+            resume: self.resume.clone(),
+            everything,
+            since,
+            listeners: self.listeners,
+            rules,
+            products: Arc::clone(&self.products),
         }
     }
 
@@ -193,17 +197,6 @@ impl RecordingPolicy {
     /// Name of a rule.
     pub(crate) fn name(&self, rule: Option<usize>) -> &str {
         rule.and_then(|rule| self.rules.0.get(rule)).map_or("no rule", |rule| rule.name.as_str())
-    }
-
-    /// A line for each rule that intercepts: its scope, how many calls it matched, its name and case. Must
-    /// not be logged.
-    pub fn product_lines(&self) -> Vec<String> {
-        let lines = self.products.rules.iter().zip(&self.products.matched).map(|(rule, count)| {
-            let case = rule.product.as_deref().unwrap_or_default();
-            let count = count.load(Ordering::Relaxed);
-            format!("{:<10} {count:>9}  {}; product of {case}", rule.what.name(), rule.name)
-        });
-        lines.collect()
     }
 
     /// When the rules were read.
@@ -226,7 +219,8 @@ impl RecordingPolicy {
         self.matched.last().map_or(0, |count| count.load(Ordering::Relaxed))
     }
 
-    /// A line for each rule: its scope, how many calls it decided, its name.
+    /// A line for each rule: its scope, how many calls it decided, its name. Those that intercept are left
+    /// out.
     pub fn lines(&self) -> Vec<String> {
         let rules = self.rules.0.iter().map(|rule| {
             let what = if self.everything { "everything" } else { rule.what.name() };
@@ -468,7 +462,7 @@ mod tests {
             rule("A", RecordingScope::Signalling, true, ""),
             rule("B", RecordingScope::Full, true, "G729"),
         ];
-        let rules = InterceptRules::of(rules);
+        let rules = InterceptRules { rules };
         let decide = |facts: &CallFacts<'_>| {
             let InterceptDecision { decision, matched, is_final } = rules.decide(facts);
             (decision.state, decision.what, rules.cases(&matched), is_final)
@@ -485,7 +479,7 @@ mod tests {
         let all = CallFacts { codecs: &["G729"], answered: true, ..facts };
         assert_eq!(decide(&all), (DecisionState::Decided, RecordingScope::Full, cases(&["A", "B"]), true));
         // A rule that may still match but has no wider scope keeps nothing pending.
-        let two = InterceptRules::of(rules.rules[..2].to_vec());
+        let two = InterceptRules { rules: rules.rules[..2].to_vec() };
         let wanted = two.decide(&facts);
         assert_eq!(
             (wanted.decision.state, wanted.is_final, wanted.matched),

@@ -54,6 +54,7 @@ pub(super) fn named(file: &ConfigFile) -> Vec<NamedPath> {
     let spool = config.spool.directory();
     let directories = [
         (("spool", "directory"), spool),
+        (("spool", "rules"), config.spool.rules_file().and_then(Path::parent)),
         (("retention", "tier"), config.retention.tier().filter(|_| spool.is_some())),
         (("store", "directory"), Some(config.store.directory.as_path())),
         (("store", "outbox"), Some(config.store.outbox.as_path())),

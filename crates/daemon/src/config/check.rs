@@ -40,6 +40,11 @@ impl Config {
                            for example /var/lib/ringtap/spool";
             return wrong("spool", "directory", problem);
         }
+        if self.spool.rules_file().is_some() && self.spool.directory().is_none() {
+            let problem = "needs `directory`: set the directory to record into, for example \
+                           /var/lib/ringtap/spool, or remove this key";
+            return wrong("spool", "rules", problem);
+        }
         Ok(())
     }
 }

@@ -142,18 +142,23 @@ impl<'a> Document<'a> {
         let line = line(self.text, at);
         let sections: Vec<&str> = self.sections.iter().map(|section| section.name).collect();
         let all = || sections.iter().map(|section| format!("[{section}]")).collect::<Vec<_>>().join(", ");
+        let lists = || {
+            let lists = self.lists.iter().map(|list| format!("[[{}]]", list_name(list)));
+            lists.collect::<Vec<_>>().join(", ")
+        };
         let is_list = match value.get_ref() {
             DeValue::Array(list) => list.iter().any(|item| item.get_ref().is_table()),
             _ => false,
         };
         if is_list || value.get_ref().is_table() {
-            let lists = self.lists.iter().map(list_name);
-            let known: Vec<&str> = sections.iter().copied().chain(lists).collect();
+            let names = self.lists.iter().map(list_name);
+            let known: Vec<&str> = sections.iter().copied().chain(names).collect();
             let problem = match nearest(name, &known) {
                 Some(near) if self.list_of(near).is_some() => {
                     format!("no such section; did you mean [[{near}]]?")
                 }
                 Some(near) => format!("no such section; did you mean [{near}]?"),
+                None if sections.is_empty() => format!("no such section: this file has {} alone", lists()),
                 None => format!("no such section; the sections are {}", all()),
             };
             return ConfigError::new(line, Some(format!("[{name}]")), problem);
@@ -161,6 +166,7 @@ impl<'a> Document<'a> {
         let problem = match self.sections.iter().flat_map(|section| section.keys).find(|key| key.name == name)
         {
             Some(key) => format!("is outside of any section: write it below [{}]", key.section),
+            None if sections.is_empty() => format!("is outside of any rule: write it below {}", lists()),
             None => format!("is outside of any section; the sections are {}", all()),
         };
         ConfigError::new(line, Some(name.to_owned()), problem)

@@ -20,7 +20,28 @@ struct Mistake {
     problem: String,
 }
 
+/// A mistake in an entry of a list that stands in no file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EntryMistake {
+    /// The index of the entry; `None` if it is in none.
+    pub(crate) place: Option<usize>,
+    pub(crate) key: String,
+    /// What is wrong with its value, and what to do.
+    pub(crate) problem: String,
+}
+
 impl ConfigError {
+    /// The mistakes by entry; `begins` is the line on which each of them begins.
+    pub(crate) fn of_entries(self, begins: &[usize]) -> Vec<EntryMistake> {
+        let of = |Mistake { line, place, problem }: Mistake| {
+            let before = begins.iter().filter(|begin| line.is_some_and(|line| **begin <= line)).count();
+            let place = place.unwrap_or_default();
+            let key = place.rsplit_once("] ").map_or(&*place, |(_, key)| key).to_owned();
+            EntryMistake { place: before.checked_sub(1), key, problem }
+        };
+        self.mistakes.into_iter().map(of).collect()
+    }
+
     /// An error in a file that [`of`](Self::of) names later; `place` is the section and the key.
     pub(crate) fn new(line: Option<usize>, place: Option<String>, problem: String) -> Self {
         Self { file: PathBuf::new(), mistakes: vec![Mistake { line, place, problem }] }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ringtap_spool::rules::{MAX_PATTERNS, Numbers, Rule};
 
-use super::key::section;
+use super::key::{Keys, section};
 use super::values::{CallSharePercent, KeepScope, NetworkPrefix};
 
 section! {
@@ -83,6 +83,9 @@ impl KeepRule {
         let Some(keep) = self.keep else {
             return Err(wrong("keep", "is missing: add what to record, such as keep = \"full\""));
         };
+        if self.name.len() > MAX_NAME || self.name.chars().any(char::is_control) {
+            return Err(wrong("name", "must be at most 100 bytes long and of one line: shorten it"));
+        }
         if self.mos_below.is_some_and(|mos| !(1.0..=5.0).contains(&mos)) {
             return Err(wrong("mos_below", "must be from 1 to 5, for example 3.6"));
         }
@@ -162,10 +165,21 @@ fn is_liid(text: &str) -> bool {
 }
 
 impl KeepRule {
-    /// The files of numbers that it names.
-    pub(crate) fn number_files(&self) -> impl Iterator<Item = &Path> {
-        let lists = [&self.caller, &self.callee, &self.number].into_iter().flatten();
-        lists.filter_map(|text| text.strip_prefix('@')).map(Path::new)
+    /// Whether it intercepts.
+    pub(crate) fn intercepts(&self) -> bool {
+        !self.product.is_empty()
+    }
+
+    /// The keys that it sets, as they are written below `[[keep]]`, a line each.
+    pub(crate) fn lines(&self) -> String {
+        self.written().into_iter().map(|(key, value)| format!("{key} = {value}\n")).collect()
+    }
+
+    /// The files of numbers that it names, each with its key.
+    pub(crate) fn number_files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let lists = [("caller", &self.caller), ("callee", &self.callee), ("number", &self.number)];
+        let texts = lists.into_iter().flat_map(|(key, list)| list.iter().map(move |text| (key, text)));
+        texts.filter_map(|(key, text)| Some((key, Path::new(text.strip_prefix('@')?))))
     }
 }
 
@@ -206,5 +220,7 @@ fn read(list: &[String]) -> Result<Numbers, String> {
     Ok(numbers)
 }
 
+/// Longest name, which stands in tables, log lines and metrics.
+const MAX_NAME: usize = 100;
 /// Largest file of numbers: some millions of them.
 const MAX_FILE: u64 = 64 << 20;

@@ -112,6 +112,9 @@ pub(crate) trait Keys: Sized {
     /// Whether the value of each key differs in `other`; in the order of the keys.
     fn differences(&self, other: &Self) -> Vec<bool>;
 
+    /// The keys whose values are not the defaults, each as it is written in the file.
+    fn written(&self) -> Vec<(&'static str, String)>;
+
     /// Adopts the live keys of a new file.
     fn adopt_live(&mut self, fresh: &Self);
 
@@ -149,7 +152,17 @@ pub(crate) trait KeyValue {
 
 /// A text as TOML has it.
 pub(crate) fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        match letter {
+            '\\' | '"' => quoted.extend(['\\', letter]),
+            control if control.is_control() => quoted.push_str(&format!("\\u{:04X}", u32::from(control))),
+            _ => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
 }
 
 /// A list as TOML has it.
@@ -271,6 +284,18 @@ macro_rules! section {
 
             fn differences(&self, other: &Self) -> Vec<bool> {
                 vec![$(self.$key != other.$key),+]
+            }
+
+            fn written(&self) -> Vec<(&'static str, String)> {
+                let default = Self::default();
+                let mut written = Vec::new();
+                $(if self.$key != default.$key {
+                    written.push((
+                        stringify!($key),
+                        $crate::config::key::KeyValue::written(&self.$key),
+                    ));
+                })+
+                written
             }
 
             fn adopt_live(&mut self, fresh: &Self) {

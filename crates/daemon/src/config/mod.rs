@@ -29,7 +29,8 @@ mod profile;
 mod quality;
 mod radius;
 mod retention;
-mod rules;
+pub(crate) mod rule_file;
+pub(crate) mod rules;
 mod spool;
 mod store;
 #[cfg(test)]
@@ -50,6 +51,7 @@ use conversations::Conversations;
 use document::Document;
 use engine::Limits;
 pub use error::ConfigError;
+pub(crate) use error::EntryMistake;
 use hook::HookEntry;
 use hooks::Hooks;
 use identity::Identity;
@@ -67,11 +69,12 @@ pub use profile::Profile;
 use quality::Quality;
 use radius::Radius;
 pub(crate) use retention::Retention;
+pub(crate) use rule_file::RuleFile;
 pub(crate) use spool::{KeyFiles, Secrets, Spool};
 pub use store::default_records;
 use store::{Journal, Store};
 use trunk::TrunkGroup;
-pub(crate) use values::{HeaderField, LogLevel, Span, Speed};
+pub(crate) use values::{HeaderField, KeepScope, LogLevel, Span, Speed};
 #[cfg(test)]
 use values::{ListenAddress, Size};
 
@@ -85,6 +88,9 @@ macro_rules! sections {
             $(pub(crate) $name: $Section,)+
             /// What is recorded of which call: the first rule that matches decides.
             pub(crate) keep: Vec<KeepRule>,
+            /// The rules that replace the ordinary ones of `keep`, once they were changed in the console.
+            #[serde(skip)]
+            pub(crate) rule_file: Option<RuleFile>,
             /// Groups of addresses with a name.
             pub(crate) trunk: Vec<TrunkGroup>,
             /// What raises an alarm.
@@ -112,11 +118,13 @@ macro_rules! sections {
             pub(crate) fn adopt_live(&mut self, fresh: Self) {
                 $(self.$name.adopt_live(&fresh.$name);)+
                 self.keep = fresh.keep;
+                self.rule_file = fresh.rule_file;
             }
 
             /// The keys whose values differ; the first key of a list stands for all its entries.
             pub(crate) fn changed(&self, other: &Self) -> Vec<&'static Key> {
-                let rules = KeepRule::SECTION.keys.first().filter(|_| self.keep != other.keep);
+                let rules = self.keep != other.keep || self.rule_file != other.rule_file;
+                let rules = KeepRule::SECTION.keys.first().filter(|_| rules);
                 let trunks = TrunkGroup::SECTION.keys.first().filter(|_| self.trunk != other.trunk);
                 let alarms = AlarmRule::SECTION.keys.first().filter(|_| self.alarm != other.alarm);
                 let targets = NotifyTarget::SECTION.keys.first().filter(|_| self.notify != other.notify);
@@ -183,7 +191,10 @@ impl Config {
 
     /// The files of numbers that the rules name.
     pub(crate) fn number_files(&self) -> Vec<PathBuf> {
-        self.keep.iter().flat_map(KeepRule::number_files).map(Path::to_owned).collect()
+        let own = self.own_rules();
+        let intercepting = self.keep.iter().filter(|rule| rule.intercepts());
+        let files = intercepting.chain(&own).flat_map(KeepRule::number_files);
+        files.map(|(_, file)| file.to_owned()).collect()
     }
 
     /// Reads a file. `profile` replaces that of the file.
@@ -251,7 +262,36 @@ impl ConfigFile {
     pub fn read(path: &Path, profile: Option<Profile>) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::unreadable(path, &error))?;
         let config = Config::parse_with(&text, profile).map_err(|wrong| wrong.of(path))?;
-        Ok(Self { config, path: path.to_owned(), text })
+        let mut file = Self { config, path: path.to_owned(), text };
+        if let Some(rules) = file.config.spool.rules_file() {
+            file.check_rules_file(rules)?;
+            file.config.rule_file = RuleFile::read(rules)?;
+        }
+        Ok(file)
+    }
+
+    /// The process that captures may write to the directory of this file, so nothing else may be in it that
+    /// it must not change.
+    fn check_rules_file(&self, rules: &Path) -> Result<(), ConfigError> {
+        let whole = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let Some(directory) = rules.parent().filter(|_| rules.is_absolute()) else {
+            let problem = "must be an absolute path, for example /var/lib/ringtap/rules/rules.toml";
+            return Err(self.problem("spool", "rules", problem.to_owned()));
+        };
+        let directory = whole(directory);
+        let others = self.config.secret_files().into_iter().chain([self.path.clone()]);
+        match others.into_iter().find(|path| whole(path).starts_with(&directory)) {
+            None => Ok(()),
+            Some(other) => {
+                let problem = format!(
+                    "must be in a directory of its own, to which the daemon may write, and `{}` is below \
+                     `{}`: name another one, for example /var/lib/ringtap/rules/rules.toml",
+                    other.display(),
+                    directory.display()
+                );
+                Err(self.problem("spool", "rules", problem))
+            }
+        }
     }
 
     /// A problem with a key whose value is right, but cannot be used here.

@@ -14,69 +14,127 @@ impl Config {
     ///
     /// The first rule that is wrong, or whose file of numbers cannot be read.
     pub(crate) fn rules(&self) -> Result<(Rules, Vec<Rule>), RuleProblem> {
-        if self.keep.len() > MAX_RULES {
-            let problem = format!("there are {} rules, {MAX_RULES} are allowed", self.keep.len());
-            return Err((MAX_RULES, "name", problem));
-        }
-        let compiled = self.keep.iter().enumerate().map(|(place, rule)| rule.compile(place));
-        let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
-        let (mut products, mut rules): (Vec<Rule>, Vec<Rule>) =
-            compiled.into_iter().partition(|rule| rule.product.is_some());
-        // Each kind is counted by itself: a gap among the others would tell that a rule intercepts.
-        for of_kind in [&mut products, &mut rules] {
-            let unnamed = of_kind.iter_mut().enumerate().filter(|(_, rule)| rule.name.is_empty());
-            unnamed.for_each(|(place, rule)| rule.name = format!("rule {}", place + 1));
-        }
-        if rules.is_empty() {
-            let what = self.spool.keep.of_call();
-            rules.push(Rule { name: "[spool] keep".into(), what, may_pause: true, ..Rule::default() });
-        }
-        Ok((Rules(rules), products))
+        let own: Vec<KeepRule> = self.own_rules();
+        let numbered = |problem: RuleProblem| match &self.rule_file {
+            Some(_) => problem,
+            None => self.numbered_as_written(problem),
+        };
+        let products = self.keep.iter().enumerate().filter(|(_, rule)| rule.intercepts());
+        let products = compile(products)?;
+        Ok((ordinary_rules(&own, self.spool.keep).map_err(numbered)?, products))
     }
 
-    /// The rules that do not intercept, each with its index.
-    fn own_rules(&self) -> impl Iterator<Item = (usize, &KeepRule)> {
-        self.keep.iter().enumerate().filter(|(_, rule)| rule.product.is_empty())
+    /// The rules that do not intercept and are in effect: those of the file that the console changes, if it
+    /// exists, else those of the configuration.
+    pub(crate) fn own_rules(&self) -> Vec<KeepRule> {
+        match &self.rule_file {
+            Some(file) => file.rules.clone(),
+            None => self.keep.iter().filter(|rule| !rule.intercepts()).cloned().collect(),
+        }
     }
 
-    /// Whether there are any, so that `[spool] keep` does not apply.
+    /// Whether the configuration itself has some, so that `[spool] keep` does not apply.
     pub(super) fn has_own_rules(&self) -> bool {
-        self.own_rules().next().is_some()
+        self.keep.iter().any(|rule| !rule.intercepts())
+    }
+
+    /// Says in the log that the configuration has rules without effect.
+    pub(crate) fn say_which_rules_hold(&self) {
+        if let Some(path) =
+            self.spool.rules_file().filter(|_| self.rule_file.is_some() && self.has_own_rules())
+        {
+            log::warn!(
+                target: "rules",
+                "[[keep]] rules of the configuration have no effect: they were changed in the console, and \
+                 {} has them now; remove them from the configuration, or that file",
+                path.display()
+            );
+        }
     }
 
     /// Whether every frame is recorded, of calls or not.
     pub(crate) fn keeps_everything(&self) -> bool {
-        let mut own = self.own_rules().map(|(_, rule)| rule.keep);
-        match (own.next(), own.next()) {
-            (None, _) => self.spool.keep == KeepScope::Everything,
-            (Some(only), None) => only == Some(KeepScope::Everything),
-            _ => false,
-        }
+        keeps_everything(&self.own_rules(), self.spool.keep)
     }
 
-    /// Checks the rules together.
+    /// Checks the rules of the configuration together.
     pub(super) fn check_rules(&self) -> Result<(), RuleProblem> {
-        let (Rules(rules), _) = self.rules()?;
-        let own: Vec<(usize, &KeepRule)> = self.own_rules().collect();
-        let everything = own.iter().position(|(_, rule)| rule.keep == Some(KeepScope::Everything));
-        if let Some(everything) = everything
-            && let (place, _) = own[everything]
-            && (own.len() > 1 || !rules[everything].asks_nothing())
-        {
-            let problem = "\"everything\" records every frame and is allowed only in a single rule \
-                           without conditions: write keep = \"full\" for \
-                           all of a call";
-            return Err((place, "keep", problem.to_owned()));
-        }
-        if let Some(place) = rules.iter().position(Rule::asks_nothing)
-            && let Some((next, _)) = own.get(place + 1)
-        {
-            let problem =
-                "never matches, because the rule before it matches every call: move it up, or remove it";
-            return Err((*next, "keep", problem.to_owned()));
-        }
-        Ok(())
+        self.rules()?;
+        check_together(&self.own_rules()).map_err(|problem| self.numbered_as_written(problem))
     }
+
+    /// A problem of an ordinary rule, by the place of the rule among all of the configuration.
+    fn numbered_as_written(&self, (place, key, problem): RuleProblem) -> RuleProblem {
+        let mut own = self.keep.iter().enumerate().filter(|(_, rule)| !rule.intercepts());
+        (own.nth(place).map_or(place, |(written, _)| written), key, problem)
+    }
+}
+
+/// The rules that do not intercept, compiled; `otherwise` is what is recorded where there are none.
+///
+/// # Errors
+///
+/// The first rule that is wrong, or whose file of numbers cannot be read.
+pub(crate) fn ordinary_rules(own: &[KeepRule], otherwise: KeepScope) -> Result<Rules, RuleProblem> {
+    let mut rules = compile(own.iter().enumerate())?;
+    if rules.is_empty() {
+        let what = otherwise.of_call();
+        rules.push(Rule { name: "[spool] keep".into(), what, may_pause: true, ..Rule::default() });
+    }
+    Ok(Rules(rules))
+}
+
+/// Compiles rules of one kind, which are numbered by themselves: a gap would tell that one among them
+/// intercepts.
+fn compile<'a>(rules: impl Iterator<Item = (usize, &'a KeepRule)>) -> Result<Vec<Rule>, RuleProblem> {
+    let mut compiled = Vec::new();
+    for (place, rule) in rules {
+        if compiled.len() == MAX_RULES {
+            let problem = format!("{MAX_RULES} rules are allowed: remove this one and those after it");
+            return Err((place, "name", problem));
+        }
+        let mut rule = rule.compile(place)?;
+        if rule.name.is_empty() {
+            rule.name = format!("rule {}", compiled.len() + 1);
+        }
+        compiled.push(rule);
+    }
+    Ok(compiled)
+}
+
+/// Whether every frame is recorded, of calls or not; `otherwise` is what is recorded without rules.
+pub(crate) fn keeps_everything(own: &[KeepRule], otherwise: KeepScope) -> bool {
+    match own {
+        [] => otherwise == KeepScope::Everything,
+        [only] => only.keep == Some(KeepScope::Everything),
+        _ => false,
+    }
+}
+
+/// Checks ordinary rules together.
+///
+/// # Errors
+///
+/// The first rule that is wrong beside the others.
+pub(crate) fn check_together(own: &[KeepRule]) -> Result<(), RuleProblem> {
+    let Rules(rules) = ordinary_rules(own, KeepScope::Nothing)?;
+    let everything = own.iter().position(|rule| rule.keep == Some(KeepScope::Everything));
+    if let Some(place) = everything
+        && (own.len() > 1 || !rules[place].asks_nothing())
+    {
+        let problem = "\"everything\" records every frame and is allowed only in a single rule \
+                       without conditions: write keep = \"full\" for \
+                       all of a call";
+        return Err((place, "keep", problem.to_owned()));
+    }
+    if let Some(place) = rules.iter().position(Rule::asks_nothing)
+        && place + 1 < own.len()
+    {
+        let problem =
+            "never matches, because the rule before it matches every call: move it up, or remove it";
+        return Err((place + 1, "keep", problem.to_owned()));
+    }
+    Ok(())
 }
 
 /// Each call is matched against them one by one.

@@ -24,6 +24,12 @@ section! {
         /// it, `full`. `everything` also records every other frame that passes.
         #[live = true]
         pub(crate) keep: KeepScope = KeepScope::Full,
+        /// File in which the daemon keeps the recording rules once they are changed in the console, in a
+        /// directory that it may write to and that holds nothing else. Until the first change, and where this
+        /// is empty, the [[keep]] rules of the configuration hold; after it, those without `product` have no
+        /// effect.
+        #[accepts = "a path, such as \"/var/lib/ringtap/rules/rules.toml\", or \"\" for none"]
+        rules: PathBuf = PathBuf::new(),
         /// Memory of each worker in which packets wait to be gathered and written. More memory makes longer
         /// pieces on the disk (52,000 calls need 1 GiB for pieces of 8 KiB) and bridges longer pauses of the
         /// disk without loss.
@@ -123,6 +129,11 @@ pub(crate) struct KeyFiles {
 }
 
 impl Spool {
+    /// The file of the rules that the console changes, if there may be one.
+    pub(crate) fn rules_file(&self) -> Option<&Path> {
+        (!self.rules.as_os_str().is_empty()).then_some(&*self.rules)
+    }
+
     /// Directory of the spool; None if packets are not recorded.
     pub(crate) fn directory(&self) -> Option<&Path> {
         (!self.directory.as_os_str().is_empty()).then_some(&*self.directory)

@@ -57,6 +57,7 @@ impl Confinement {
         let directories = [
             config.spool.directory(),
             heads.and_then(Path::parent),
+            config.spool.rules_file().and_then(Path::parent),
             config.retention.tier(),
             Some(config.store.directory.as_path()),
             Some(config.store.outbox.as_path()),

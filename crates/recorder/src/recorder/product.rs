@@ -45,8 +45,6 @@ impl Recorder {
         target.fixed = wanted.is_final;
         target.decision = wanted.decision;
         if wanted.matched != target.matched {
-            let new = wanted.matched.iter().filter(|rule| !target.matched.contains(rule));
-            new.for_each(|rule| policy.products.count(*rule));
             // Logged before any of its packets is recorded: owners are logged after this.
             shared_policy.note(CaseNote::Call { place, cases: policy.products.cases(&wanted.matched) });
             target.matched = wanted.matched;
@@ -141,7 +139,6 @@ impl Recorder {
             facts.introduce_message(seen.message);
             facts.see(seen.message, [seen.src, seen.dst], seen.time.0 / MINUTE, policy);
             let wanted = facts.ask(None, true, |facts| policy.products.decide(facts));
-            wanted.matched.iter().for_each(|rule| policy.products.count(*rule));
             let cases = policy.products.cases(&wanted.matched);
             let recording = OwnerRecording::product(Category::Signalling, key);
             InterceptedDialog { recording, decision: wanted.decision, cases, last: seen.time, logged: None }

@@ -1,5 +1,7 @@
 //! What a recorder does at each batch, and as time passes.
 
+use std::sync::Arc;
+
 use ringtap_model::{Frame, Nanos};
 use ringtap_spool::rules::{CallDecision, DecisionState, RecordingScope};
 
@@ -71,6 +73,7 @@ impl Recorder {
     /// Applies new rules to every call that is not decided yet.
     #[cold]
     fn apply_new_rules(&mut self) {
+        let products = Arc::clone(&self.policy.products);
         (self.policy, self.epoch) = self.shared_policy.policy();
         if self.rest.is_some() != self.policy.everything {
             self.rest = rest(&self.policy, self.worker);
@@ -81,7 +84,10 @@ impl Recorder {
             self.judge(slot, None, false);
         }
         self.streams.values_mut().for_each(|stream| stream.alone = None);
-        self.apply_new_rules_to_product();
+        // Other ordinary rules alone change nothing of what is intercepted.
+        if !Arc::ptr_eq(&products, &self.policy.products) {
+            self.apply_new_rules_to_product();
+        }
     }
 
     /// Applies decisions that another worker has made for packets that wait. A stream that no call has

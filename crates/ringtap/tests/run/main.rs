@@ -25,6 +25,7 @@
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
 //! | `restarted` | calls in progress while the daemon is stopped, or killed, and started again |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
+//! | `ruled` | rules that are changed over the API, by whom, and what a kill leaves of them |
 //! | `rules` | what is kept by rules, and what is not there |
 //! | `small` | the memory of the small profile |
 //! | `talk` | calls written by hand |
@@ -60,6 +61,7 @@ mod product;
 mod replayed;
 mod restarted;
 mod retained;
+mod ruled;
 mod rules;
 mod sealed;
 mod small;
