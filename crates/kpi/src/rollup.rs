@@ -59,6 +59,11 @@ impl Rollup {
         self.groups.is_empty()
     }
 
+    /// Leaves out groups that are not to be kept.
+    pub fn retain(&mut self, keep: impl Fn(&Key) -> bool) {
+        self.groups.retain(|key, _| keep(key));
+    }
+
     /// Adds a call and its streams, and passes the groups that it is in.
     pub(crate) fn call(
         &mut self,

@@ -17,8 +17,10 @@ pub struct Table {
     per: Option<(Per, Zone)>,
     legs: bool,
     groups: BTreeMap<Key, Group>,
-    /// The first minute and the one after the last.
+    /// The first minute with records, and the one after the last.
     span: Option<(Nanos, Nanos)>,
+    /// Since when and until when it is known that nothing else happened, where somebody has said so.
+    observed: (Option<Nanos>, Option<Nanos>),
     /// Records that were counted in a group of all others.
     pub folded: u64,
 }
@@ -69,7 +71,15 @@ impl Row {
 impl Table {
     /// A table of these dimensions; `legs` counts every leg instead of conversations.
     pub fn new(dimensions: Vec<Dimension>, per: Option<(Per, Zone)>, legs: bool) -> Self {
-        Self { dimensions, per, legs, groups: BTreeMap::new(), span: None, folded: 0 }
+        Self { dimensions, per, legs, groups: BTreeMap::new(), span: None, observed: (None, None), folded: 0 }
+    }
+
+    /// Says which time was observed: where nobody called in the first or the last minutes of it, the mean
+    /// number of calls in progress is over these as well. Without a bound, it is that of the minutes that are
+    /// added.
+    #[must_use]
+    pub fn observed(self, from: Option<Nanos>, until: Option<Nanos>) -> Self {
+        Self { observed: (from, until), ..self }
     }
 
     /// The dimensions that it needs of a rollup.
@@ -124,6 +134,10 @@ impl Table {
     /// The rows: groups of a dimension with the most attempts first, periods of a group in order.
     pub fn rows(self) -> Vec<Row> {
         let Some((first, last)) = self.span else { return Vec::new() };
+        // A minute with records was observed, whatever is said.
+        let (from, until) = self.observed;
+        let (first, last) =
+            (from.map_or(first, |from| from.min(first)), until.map_or(last, |until| until.max(first)));
         let mut groups: Vec<(Key, Group)> =
             self.groups.into_iter().filter(|(_, group)| !group.cells.is_empty()).collect();
         let attempts = |group: &Group| group.cells.values().map(Cell::attempts).sum::<u64>();

@@ -97,6 +97,23 @@ fn five_calls_by_hand() {
 
 /// The second leg of a conversation counts as an attempt at the configured trunk that it goes to, and with
 /// `--legs`.
+/// One call of 65 s, within ten minutes that were observed.
+#[test]
+fn the_mean_of_calls_in_progress_is_over_the_time_that_was_observed() {
+    let table = |from, until| Table::new(vec![Dimension::Total], None, false).observed(from, until);
+    let mean = |from, until| {
+        let mut fold = Fold::new(Settings::default());
+        fold.call(&answered(1, 120, 60), &[]);
+        let mut table = table(from, until);
+        fold.finish().iter().for_each(|(minute, rollup)| table.add(*minute, rollup));
+        table.rows()[0].concurrent.unwrap().mean
+    };
+    assert!((mean(Some(at(0)), Some(at(600))) - 65.0 / 600.0).abs() < 1e-9);
+    // Without a bound, it is over the minute of the call.
+    assert!(mean(None, None) > 0.5);
+    assert!(table(Some(at(0)), Some(at(600))).rows().is_empty());
+}
+
 #[test]
 fn conversations_are_counted_once() {
     let first = Call {

@@ -7,8 +7,9 @@ use std::ops::ControlFlow;
 use ringtap_kpi::rollup::minute_of;
 use ringtap_kpi::{Rollup, Table};
 use ringtap_model::{Call, Condition, Filter, Nanos, Stream};
+use ringtap_report::time;
 use ringtap_search::Expression;
-use ringtap_store::{Cursor, FoldMinute, FoldedMinute, MakeRollup, Search, SearchEnd, SearchOrder};
+use ringtap_store::{Cursor, FoldMinute, FoldedMinute, MakeRollup, Reader, Search, SearchEnd, SearchOrder};
 
 use super::TimeSpan;
 use crate::problem::Problem;
@@ -26,9 +27,10 @@ pub(super) fn table(
     stop: &Stop,
 ) -> Result<Table, Problem> {
     if !viewer.is_limited() || by_trunk && viewer.identity.scope.is_of_trunks() {
-        return stored(app, span, table, stop);
+        return stored(app, viewer, span, table, stop);
     }
     let Some(reader) = app.records(stop)? else { return Ok(table) };
+    let table = observed(&reader, span, table)?;
     let from = span.from_us.map_or(Nanos::ZERO, |from| minute_of(Nanos::from_micros(from)));
     let until = span.until_us.map_or(Nanos::MAX, Nanos::from_micros);
     let search = Search {
@@ -53,18 +55,41 @@ pub(super) fn table(
     }
 }
 
-/// Adds up the rollups of a time.
-fn stored(app: &Shared, span: TimeSpan, mut table: Table, stop: &Stop) -> Result<Table, Problem> {
+/// Says which time of the one that was asked for was observed: from the first day of which there are records,
+/// and until now. It is the same whatever others' calls there were.
+fn observed(reader: &Reader, span: TimeSpan, table: Table) -> Result<Table, Problem> {
+    let first = reader.days()?.first().map_or(Nanos::ZERO, |day| day.start());
+    let from = span.from_us.map(|from| minute_of(Nanos::from_micros(from)).max(first));
+    let until = span.until_us.map(|until| Nanos::from_micros(until).min(time::now()));
+    Ok(table.observed(from, until))
+}
+
+/// Adds up the rollups of a time: those of the trunks that somebody may see.
+fn stored(
+    app: &Shared,
+    viewer: &Viewer,
+    span: TimeSpan,
+    table: Table,
+    stop: &Stop,
+) -> Result<Table, Problem> {
     let Some(reader) = app.records(stop)? else { return Ok(table) };
+    let mut table = observed(&reader, span, table)?;
     let from = span.from_us.map_or(Nanos::ZERO, |from| minute_of(Nanos::from_micros(from)));
     let until = span.until_us.map_or(Nanos::MAX, Nanos::from_micros);
     let dimensions = table.dimensions().to_vec();
     let mut unread = false;
     reader.rollups((from - EARLIER, until), &*app.sources.kpis, |minute, bytes| {
         match Rollup::from_bytes(bytes, &dimensions) {
-            Some(rollup) if rollup.is_empty() => {}
-            Some(rollup) if minute < from => table.add_before(&rollup),
-            Some(rollup) => table.add(minute, &rollup),
+            Some(mut rollup) => {
+                if viewer.is_limited() {
+                    rollup.retain(|key| viewer.sees_trunk(key));
+                }
+                match rollup.is_empty() {
+                    true => {}
+                    false if minute < from => table.add_before(&rollup),
+                    false => table.add(minute, &rollup),
+                }
+            }
             None => unread = true,
         }
         Ok(())

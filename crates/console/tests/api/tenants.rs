@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ringtap_model::{Alarm, Id};
+use ringtap_model::{Alarm, Id, Nanos};
 use ringtap_store::ImportWriter;
 use ringtap_testing::samples;
 use serde_json::{Value, json};
@@ -51,10 +51,21 @@ fn another_tenants_calls_are_in_no_figure_whatever_the_group() {
         }
     }
     assert_eq!(attempts(&groups(&ten, "code")), CALLS as u64 / 2);
+    // Over a time that is given, the mean number of calls in progress is that of the time, whoever asks.
+    let of_time = |client: &Client| -> Value {
+        let (from, until) =
+            (samples::START - Nanos::from_secs(7_200), samples::START + Nanos::from_secs(86_400));
+        let (from, until) = (from.micros(), until.micros());
+        let path = format!("/api/v1/kpis?by=trunk_out&from_us={from}&until_us={until}");
+        let groups = client.json(&path)["groups"].as_array().unwrap().clone();
+        groups.into_iter().find(|group| group["name"] == "carrier-a").unwrap()["figures"].clone()
+    };
+    assert_eq!(of_time(&ten), of_time(&ana));
+    assert!(of_time(&ten)["concurrent_mean"]["value"].as_f64().unwrap() > 0.0);
     // What others do meanwhile changes nothing.
-    let before = groups(&nat, "code");
+    let before = (groups(&nat, "code"), groups(&ten, "trunk"), of_time(&ten));
     server.add_a_call_of_carrier_b();
-    assert_eq!(groups(&nat, "code"), before);
+    assert_eq!((groups(&nat, "code"), groups(&ten, "trunk"), of_time(&ten)), before);
 }
 
 #[test]
