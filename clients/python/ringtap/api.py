@@ -392,7 +392,8 @@ class Api:
     def list_rules(self) -> models.RuleList:
         """The rules for what is recorded, and how many calls each decided.
 
-        Conditions on numbers are not told, only how many numbers there are.
+        Conditions on numbers are told to who has the rights `rules` and `numbers`; to others, how
+        many numbers there are.
         """
         return self._transport.json(models.RuleList, "GET", "/api/v1/rules")
 
@@ -582,6 +583,15 @@ class Api:
         person has up to 100.
         """
         return self._transport.json(models.SavedSearch, "POST", "/api/v1/searches", body=body)
+
+    def set_rules(self, body: models.NewRules) -> models.RuleList:
+        """Replaces the rules for what is recorded.
+
+        All of them at once: what is not in the list is removed. They hold for new calls and for those
+        that no rule has decided yet, from now on and after a restart. If one is wrong, or somebody
+        changed the rules meanwhile, nothing changes. Needs the rights `rules` and `numbers`.
+        """
+        return self._transport.json(models.RuleList, "PUT", "/api/v1/rules", body=body)
 
     def show_account(self) -> models.Person:
         """One's own account."""

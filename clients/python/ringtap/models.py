@@ -665,6 +665,39 @@ class Join(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class KeepRule(Model):
+    """A rule as it is written: the keys of `[[keep]]` (docs/manual/configuration.md). A condition that
+    is empty is none.
+    """
+    name: str | None = None
+    """For people; `rule 2` unless it is given."""
+    caller: list[str] | None = None
+    """Numbers of the caller, one of which matches; `*` stands for anything."""
+    callee: list[str] | None = None
+    """Numbers of the callee."""
+    number: list[str] | None = None
+    """Numbers of either."""
+    trunk: list[str] | None = None
+    """Networks that the first message comes from or goes to."""
+    address: list[str] | None = None
+    """Networks of signalling or media."""
+    codec: list[str] | None = None
+    """Codecs, one of which the answer names first."""
+    answered: bool | None = None
+    """The call is answered."""
+    mos_below: float | None = None
+    """The worst MOS of the call is below this."""
+    share: str | None = None
+    """The share of the calls that match otherwise, such as `1%`."""
+    keep: KeepScope
+    """What is recorded."""
+    mask_dtmf: bool | None = None
+    """Digits that are pressed are not recorded."""
+    may_pause: bool | None = None
+    """The parties may pause the recording."""
+
+
+@dataclass(slots=True, kw_only=True)
 class KpiDefinition(Model):
     """What a figure is."""
     name: str
@@ -942,6 +975,17 @@ class NewPerson(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class NewRules(Model):
+    """All rules, as they are to be."""
+    version: str
+    """The version of the rules that they are made from: if somebody changed these meanwhile, nothing is
+    done.
+    """
+    rules: list[KeepRule]
+    """In order: the first that matches a call decides. At most 1,000."""
+
+
+@dataclass(slots=True, kw_only=True)
 class NewSearch(Model):
     """A search to be saved."""
     name: str
@@ -1198,6 +1242,8 @@ class Problem(Model):
     """The right that is lacking."""
     code_wanted: bool | None = None
     """Of a login: a code of the second factor is wanted; then it is true."""
+    mistakes: list[RuleMistake] | None = None
+    """Of recording rules: which of them are wrong, and why."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1360,17 +1406,37 @@ class Rule(Model):
     """The parties may pause the recording."""
     calls: int
     """Calls that it decided since the rules were read."""
+    written: KeepRule | None
 
 
 @dataclass(slots=True, kw_only=True)
 class RuleList(Model):
     """The rules in order; the first that matches a call decides what is recorded of it."""
     since_us: int
-    """When they were read: at the start of the daemon, or by SIGHUP."""
+    """When they were read: at the start of the daemon, by SIGHUP, or when they were changed."""
     rules: list[Rule]
-    """Those of the configuration; without any, one that is `[spool] keep`."""
+    """Without any, one that is `[spool] keep` of the daemon's configuration."""
     unmatched: int
     """Calls that no rule matched, so that no packets of them are recorded."""
+    file: str | None
+    """The file that has the rules once they were changed here; null if the daemon's configuration names
+    none (`rules` in [spool]), so that they cannot be changed here.
+    """
+    version: str | None
+    """Which rules these are, for a change of them; null without the rights `rules` and `numbers`."""
+    may_change: bool
+    """They may be changed by whoever asks, if there is a `file`."""
+
+
+@dataclass(slots=True, kw_only=True)
+class RuleMistake(Model):
+    """A mistake in a list of recording rules."""
+    rule: int | None = None
+    """Its index in the list, from 0."""
+    key: str
+    """The key whose value is wrong."""
+    problem: str
+    """What is wrong with it, and what to do."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -2048,6 +2114,8 @@ Action = Literal[
     "people", "audit", "refused", "recovered"
 ]
 BTreeMap = dict[str, dict[str, Any]]
+# What is recorded of a call.
+KeepScope = Literal["nothing", "signalling", "headers", "full", "everything"]
 # How much of a call is recorded.
 Kept = Literal["nothing", "signalling", "headers", "full"]
 # Something that not everybody may do (docs/manual/people.md).

@@ -4,7 +4,7 @@ use axum::body::Body;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::sources::Refused;
@@ -42,9 +42,23 @@ pub struct Details {
     /// Of a login: a code of the second factor is wanted; then it is true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code_wanted: Option<bool>,
+    /// Of recording rules: which of them are wrong, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mistakes: Option<Vec<RuleMistake>>,
     /// Seconds to wait before another attempt.
     #[serde(skip)]
     pub retry_after: Option<u64>,
+}
+
+/// A mistake in a list of recording rules.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RuleMistake {
+    /// Its index in the list, from 0.
+    pub rule: Option<usize>,
+    /// The key whose value is wrong.
+    pub key: String,
+    /// What is wrong with it, and what to do.
+    pub problem: String,
 }
 
 impl Problem {
@@ -59,6 +73,7 @@ impl Problem {
             length: None,
             right: None,
             code_wanted: None,
+            mistakes: None,
             retry_after: None,
         }))
     }
@@ -166,6 +181,25 @@ impl Problem {
     /// It cannot be done in this state, such as listening to a call that was not recorded.
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new("/problems/conflict", "It cannot be done", StatusCode::CONFLICT, detail)
+    }
+
+    /// Somebody else changed it since it was read.
+    pub fn changed_meanwhile(what: &str) -> Self {
+        let mut problem = Self::conflict(format!("somebody changed {what} meanwhile: nothing is done"));
+        problem.0.remedy = Some("read them again, and make your change from what they are now".into());
+        problem
+    }
+
+    /// Recording rules that are wrong.
+    pub(crate) fn rules(mistakes: Vec<RuleMistake>) -> Self {
+        let told = mistakes.iter().map(|RuleMistake { rule, key, problem }| match rule {
+            Some(rule) => format!("rule {}: {key}: {problem}", rule + 1),
+            None => format!("{key}: {problem}"),
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        let mut problem = Self::request(told, "nothing changes: correct what is named, and send all rules");
+        problem.0.mistakes = Some(mistakes);
+        problem
     }
 
     /// The path does not take the method.

@@ -11,7 +11,8 @@ use crate::guard::guard;
 use crate::page;
 use crate::routes::{
     about, account, alarms, assistants, audit, call, calls, deletions, export, health, kpis, listen, live,
-    passkeys, people, provider, recording, retention, searches, sensors, session, sites, trunks, users, why,
+    passkeys, people, provider, recording, retention, rules, searches, sensors, session, sites, trunks,
+    users, why,
 };
 use crate::state::App;
 
@@ -47,7 +48,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(recording::release))
         .routes(routes!(recording::holds))
         .routes(routes!(retention::show))
-        .routes(routes!(retention::rules))
+        .routes(routes!(rules::list, rules::set))
         .routes(routes!(deletions::list))
         .routes(routes!(live::events))
         .routes(routes!(live::calls))

@@ -95,6 +95,15 @@ pub trait Daemon: Send + Sync {
     /// It does not answer, or records no packets ([`Refused`]).
     fn rules(&self) -> anyhow::Result<Value>;
 
+    /// Replaces the rules by others, each with the keys of `[[keep]]`, if they are of that `version`, which
+    /// [`rules`](Self::rules) tells; `is_trial` changes nothing. `{"done":VERSION}`, `{"changed":VERSION}` if
+    /// they are of another one, or `{"wrong":[{"rule","key","problem"},...]}`.
+    ///
+    /// # Errors
+    ///
+    /// It does not answer, or its rules may not be changed ([`Refused`]).
+    fn set_rules(&self, version: &str, rules: Vec<Value>, is_trial: bool) -> anyhow::Result<Value>;
+
     /// The latest calls in progress, `{"calls":[[call,[stream,...]],...],"total":N}`.
     ///
     /// # Errors

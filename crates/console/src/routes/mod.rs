@@ -25,6 +25,7 @@ pub(crate) mod provider;
 pub(crate) mod recording;
 pub(crate) mod retention;
 mod rollups;
+pub(crate) mod rules;
 pub(crate) mod searches;
 mod sensor_faults;
 pub(crate) mod sensors;

@@ -1,15 +1,14 @@
-//! What is kept, for how long, and which rule decided how many calls.
+//! What is kept, and for how long.
 
 use std::fs;
 use std::path::Path;
 
 use axum::extract::State;
 use ringtap_access::Right;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::rules::read;
 use crate::answer::Answer;
 use crate::openapi::refusals::{Busy, Conflict};
 use crate::problem::Problem;
@@ -132,55 +131,4 @@ fn bytes(directory: &Path) -> u64 {
     // A file that is deleted meanwhile has none.
     let files = fs::read_dir(directory).into_iter().flatten().flatten();
     files.filter_map(|file| file.metadata().ok()).filter(fs::Metadata::is_file).map(|file| file.len()).sum()
-}
-
-/// The rules in order; the first that matches a call decides what is recorded of it.
-#[derive(Serialize, Deserialize, ToSchema)]
-struct RuleList {
-    /// When they were read: at the start of the daemon, or by SIGHUP.
-    since_us: u64,
-    /// Those of the configuration; without any, one that is `[spool] keep`.
-    rules: Vec<RuleState>,
-    /// Calls that no rule matched, so that no packets of them are recorded.
-    unmatched: u64,
-}
-
-/// A rule.
-#[derive(Serialize, Deserialize, ToSchema)]
-#[schema(as = Rule)]
-struct RuleState {
-    name: String,
-    /// What it records: `nothing`, `signalling`, `headers`, `full` or `everything`.
-    keep: String,
-    /// Conditions, all of which hold: a key of `[[keep]]`, and its value. Of numbers it is how many there
-    /// are.
-    #[schema(value_type = Vec<Vec<String>>)]
-    conditions: Vec<(String, String)>,
-    /// Digits that are pressed are not recorded.
-    mask_dtmf: bool,
-    /// The parties may pause the recording.
-    may_pause: bool,
-    /// Calls that it decided since the rules were read.
-    calls: u64,
-}
-
-/// The rules for what is recorded, and how many calls each decided
-///
-/// Conditions on numbers are not told, only how many numbers there are.
-#[utoipa::path(
-    get, path = "/rules", operation_id = "list_rules", tag = "retention",
-    responses((status = 200, description = "In their order.", body = RuleList), Conflict)
-)]
-pub(crate) async fn rules(State(app): State<App>, viewer: Viewer) -> Result<Answer, Problem> {
-    viewer.need(Right::Search)?;
-    viewer.need_everything("decisions of rules")?;
-    app.note_view(&viewer, "the rules for what is recorded".to_owned()).await?;
-    let rules: RuleList = read(app.ask(|daemon| daemon.rules()).await?)?;
-    Ok(Answer::of(rules))
-}
-
-/// What the daemon says, as this console knows it.
-fn read<T: DeserializeOwned>(told: Value) -> Result<T, Problem> {
-    serde_json::from_value(told)
-        .map_err(|_| Problem::unavailable("the daemon is of another version: restart it, or this console"))
 }

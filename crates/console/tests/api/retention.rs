@@ -6,6 +6,7 @@ use ringtap_spool::{DELETION_LOG, Deletion, DeletionKind, DeletionLog};
 use ringtap_testing::samples;
 use serde_json::{Value, json};
 
+use crate::client::Client;
 use crate::server::Server;
 
 /// A deletion of that segment, of packets of a case if it is product.
@@ -49,6 +50,61 @@ fn what_is_kept_and_the_rules_are_told_to_who_sees_all_calls() {
     for path in ["/api/v1/retention", "/api/v1/rules"] {
         assert_eq!(ana.get(path).status, 503, "{path}");
     }
+}
+
+#[test]
+fn rules_are_changed_by_who_has_the_rights_and_every_change_is_noted_before() {
+    let server = Server::start();
+    let path = "/api/v1/rules";
+    let list = |version: &str, name: &str| {
+        let rule = json!({ "name": name, "callee": ["113"], "keep": "nothing" });
+        json!({ "version": version, "rules": [rule] })
+    };
+    let told = |name: &str| server.login(name).json(path);
+    let vic = told("vic");
+    assert_eq!(
+        (&vic["version"], &vic["rules"][0]["written"], &vic["may_change"]),
+        (&Value::Null, &Value::Null, &json!(false))
+    );
+    for name in ["vic", "ana", "aud", "ten"] {
+        let answer = server.login(name).send("PUT", path, Some(&list("v1", "x")));
+        assert_eq!(answer.status, 403, "{name}: {}", answer.text());
+    }
+    let root = server.login("root");
+    let rules = root.json(path);
+    assert_eq!((&rules["version"], &rules["may_change"]), (&json!("v1"), &json!(true)));
+    assert_eq!(rules["rules"][0]["written"]["number"], json!(["112"]));
+    // Numbers are not for who may not see them, and neither is what has them.
+    let token = json!({ "name": "t", "rights": ["rules", "search"], "days": 1 });
+    let made = root.post("/api/v1/tokens", &token);
+    let secret = made.json()["token"].as_str().unwrap().to_owned();
+    let program = Client::new(server.address).with("authorization", &format!("Bearer {secret}"));
+    assert_eq!(
+        (&program.json(path)["version"], program.send("PUT", path, Some(&list("v1", "x"))).status),
+        (&Value::Null, 403)
+    );
+
+    let noted = server.audit().len();
+    for (body, status, said) in [
+        (list("v0", "x"), 409, "somebody changed the recording rules meanwhile"),
+        (list("v1", "wrong"), 400, "rule 1: keep: is missing"),
+        (json!({ "version": "v1", "rules": [{ "keep": "full", "product": "LI" }] }), 400, "unknown field"),
+        (json!({ "version": "v1", "rules": [{ "keep": "some" }] }), 400, "unknown variant"),
+    ] {
+        let answer = root.send("PUT", path, Some(&body));
+        assert_eq!(answer.status, status, "{}", answer.text());
+        assert!(answer.text().contains(said), "{}", answer.text());
+    }
+    assert_eq!(server.audit().len(), noted, "nothing has changed");
+    let answer = root.send("PUT", path, Some(&list("v1", "late")));
+    assert_eq!(answer.status, 409, "{}", answer.text());
+    assert_eq!(root.send("PUT", path, Some(&list("v1", "never"))).status, 200);
+    let audit = server.audit();
+    let [.., before, after, order] = &audit[..] else { panic!("{audit:?}") };
+    assert!(before.1.starts_with("recording rule 1 as it was before: "), "{audit:?}");
+    assert!(before.1.contains("mos_below: 3.1") && !before.1.contains("112"), "{before:?}");
+    assert!(after.1.contains("as it is to be: ") && after.1.contains("keep: nothing"), "{after:?}");
+    assert_eq!((order.0, order.1.as_str()), ("change", "1 recording rules [bad calls] become 1 [never]"));
 }
 
 #[test]

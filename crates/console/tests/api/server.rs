@@ -259,7 +259,18 @@ impl Daemon for Answering {
             "name": "bad calls", "keep": "full", "conditions": [["mos_below", "3.1"]], "mask_dtmf": false,
             "may_pause": true, "calls": 7,
         });
-        Ok(json!({ "since_us": 1, "rules": [rule], "unmatched": 3 }))
+        Ok(json!({
+            "since_us": 1, "rules": [rule], "unmatched": 3, "file": "/nowhere/rules.toml", "version": "v1",
+        }))
+    }
+
+    /// As if somebody else changed the rules where the first is of that name, after they were read.
+    fn set_rules(&self, version: &str, rules: Vec<Value>, is_trial: bool) -> anyhow::Result<Value> {
+        Ok(match rules[0]["name"].as_str() {
+            Some("wrong") => json!({ "wrong": [{ "rule": 0, "key": "keep", "problem": "is missing" }] }),
+            Some("late") if !is_trial => json!({ "changed": "v2" }),
+            _ => json!({ "done": version }),
+        })
     }
 
     fn calls(&self, most: usize) -> anyhow::Result<Value> {
@@ -298,6 +309,7 @@ impl Daemon for Answering {
     fn silence(&self, rule: &str, _: &str, _: u64, _: &str, _: &str) -> anyhow::Result<String> {
         Ok(format!("{rule} is silent"))
     }
+            "written": { "name": "bad calls", "number": ["112"], "mos_below": 3.1, "keep": "full" },
 }
 
 /// KPIs as they are without a configuration.

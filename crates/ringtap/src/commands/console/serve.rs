@@ -221,6 +221,12 @@ impl Daemon for ControlSocket {
         self.ask(&Request::Acknowledge { id, by, comment })
     }
 
+    fn set_rules(&self, version: &str, rules: Vec<Value>, is_trial: bool) -> anyhow::Result<Value> {
+        let rules = serde_json::from_value(Value::Array(rules)).context("the rules cannot be sent")?;
+        let told = self.ask(&Request::SetRules { version: version.to_owned(), rules, trial: is_trial })?;
+        serde_json::from_str(&told).context("the daemon is of another version: its answer cannot be read")
+    }
+
     fn silence(
         &self,
         rule: &str,
