@@ -12,6 +12,7 @@ import { people } from './real/people.js';
 import { pictures } from './real/pictures.js';
 import { retention } from './real/retention.js';
 import { roles } from './real/roles.js';
+import { rules } from './real/rules.js';
 import { saved } from './real/saved.js';
 import { search } from './real/search.js';
 import { sensors } from './real/sensors.js';
@@ -38,5 +39,5 @@ describe('the page on a real console', { skip, timeout: 7_200_000, concurrency: 
     await it.console?.stop();
   });
 
-  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, sensors, sites, saved, people, wire, captures, looks, pictures]) part(it);
+  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, rules, sensors, sites, saved, people, wire, captures, looks, pictures]) part(it);
 });

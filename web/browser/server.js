@@ -131,6 +131,7 @@ path = "${this.at('journal')}"
 listen = ""
 [spool]
 directory = "${this.at('spool')}"
+rules = "${this.at('rules')}/rules.toml"
 age = "1s"
 [retention]
 free = "0%"

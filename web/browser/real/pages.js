@@ -21,6 +21,7 @@ export async function pagesOf(console) {
     page('user', `/users/${encodeURIComponent(user.aor)}`, null),
     page('sites', '/sites', 'Sites'),
     page('retention', '/retention', 'Retention'),
+    page('retention-rules', '/retention?edit=rules', 'Retention'),
     page('sensors', '/sensors', 'Sensors'),
     page('audit', '/audit', 'Audit', 'audit'),
     page('admin', '/admin', 'Admin', 'administer'),

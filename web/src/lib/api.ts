@@ -60,6 +60,13 @@ export function patch<P extends keyof Asked<'patch'>>(
   return send('PATCH', path, given);
 }
 
+export function put<P extends keyof Asked<'put'>>(
+  path: P,
+  ...[given]: Argument<Given<Asked<'put'>[P]>>
+): Promise<Asked<'put'>[P]['answer']> {
+  return send('PUT', path, given);
+}
+
 export function remove<P extends keyof Asked<'delete'>>(
   path: P,
   ...[given]: Argument<Given<Asked<'delete'>[P]>>

@@ -1,8 +1,8 @@
 // What the page of retention asks the server.
 
-import { get, remove } from '../../lib/api';
+import { get, put, remove } from '../../lib/api';
 import { searchTime } from '../../lib/time';
-import type { DeletionList, HoldList, Retention, Rule, RuleList } from '../../lib/types';
+import type { DeletionList, HoldList, KeepRule, Retention, Rule, RuleList } from '../../lib/types';
 
 export function retention(signal: AbortSignal): Promise<Retention> {
   return get('/retention', { signal });
@@ -10,6 +10,11 @@ export function retention(signal: AbortSignal): Promise<Retention> {
 
 export function rules(signal: AbortSignal): Promise<RuleList> {
   return get('/rules', { signal });
+}
+
+/** Replaces all rules by these, if they are still of that version. */
+export function setRules(version: string, list: KeepRule[]): Promise<RuleList> {
+  return put('/rules', { body: { version, rules: list } });
 }
 
 export function deletions(signal: AbortSignal): Promise<DeletionList> {

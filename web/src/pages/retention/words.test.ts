@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { days, outlook, space } from './words';
+import { also, conditions, days, listed, outlook, pairsOf, space } from './words';
 
 const category = { category: 'media', bytes: 10, segments: 1, oldest_us: 1, age_ms: null, size_bytes: null, bytes_per_day: 5, next_us: null, next_by: null };
 const spool = {
@@ -22,4 +22,19 @@ it('what the disk does next is said', () => {
   expect(outlook({ ...spool, short_at_us: 5 }, 5)).toContain('is short of space now');
   expect(outlook({ ...spool, recording: false, short_at_us: 5 }, 9)).toContain('stopped');
   expect(space(spool)).toBe('512.0 GiB of 1.0 TiB are free (50.0 %); 1.0 GiB have to stay free.');
+});
+
+it('a rule that is being written reads as one in effect', () => {
+  expect(conditions(pairsOf({ keep: 'full' }))).toBe('any call');
+  const rule = { keep: 'full' as const, number: ['112', '113'], caller: ['1'], codec: ['G729'], answered: true, mos_below: 3.5, share: '1%' };
+  expect(conditions(pairsOf(rule))).toBe(
+    'the caller is in a list of one number, a party is in a list of 2 numbers, codec G729, answered, MOS below 3.5, 1% of the calls',
+  );
+  expect(also({ mask_dtmf: true, may_pause: true })).toBe('digits hidden, may be paused');
+  expect(also({})).toBe('');
+});
+
+it('lists are read as people type them', () => {
+  expect(listed(' +49 30 *, 112;113\n\n')).toEqual(['+49 30 *', '112', '113']);
+  expect(listed(' , ')).toEqual([]);
 });
