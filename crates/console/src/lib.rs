@@ -17,6 +17,7 @@
 //! | `mask` | the key under which numbers are hidden |
 //! | `checks` | whether the console can answer |
 //! | `meter` | requests and how long they took, as metrics |
+//! | `acme` | certificates from an ACME server, renewed in time |
 //! | `validity` | until when a certificate is valid |
 //! | `recent` | what the daemon said in the last minutes |
 //! | `sites` | networks that have names |
@@ -32,6 +33,8 @@
 //! | [`Problem`] | errors, RFC 9457 |
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "acme")]
+mod acme;
 mod answer;
 mod checks;
 mod document;
@@ -68,6 +71,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+#[cfg(feature = "acme")]
+pub use acme::AcmeSettings;
 pub use document::openapi;
 pub use problem::Problem;
 pub use server::Security;
@@ -95,7 +100,7 @@ pub fn serve(
         .context("the console cannot start its threads")?;
     runtime.block_on(async {
         let listener = server::Listener::bind(settings.listen, &settings.security, &settings.hosts).await?;
-        let app = state::App::open(&settings, sources, openapi(), listener.certificate_ends())?;
+        let app = state::App::open(&settings, sources, openapi(), listener.certificate())?;
         ready(listener.address()?);
         let stopped = async {
             while !stop() {

@@ -14,15 +14,21 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use hyper_util::service::TowerToHyperService;
 use ringtap_model::Nanos;
+use ringtap_report::time;
 use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::ResolvesServerCert;
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 use tower::Service;
 
+#[cfg(feature = "acme")]
+use crate::acme::{AcmeSettings, CHALLENGE_PROTOCOL, Renewal};
 use crate::validity;
 
 /// How connections are secured.
@@ -39,13 +45,39 @@ pub enum Security {
     },
     /// By a certificate of its own, made at the first start in this directory.
     Own(PathBuf),
+    /// By certificates that an ACME server issues; until the first, as [`Own`](Self::Own).
+    #[cfg(feature = "acme")]
+    Acme(AcmeSettings),
+}
+
+/// The certificate that connections are secured by.
+pub(crate) enum Certificate {
+    /// It stays as it is until the next start, and ends then.
+    Fixed(Nanos),
+    /// It is renewed.
+    #[cfg(feature = "acme")]
+    Renewed(Arc<Renewal>),
+}
+
+impl Certificate {
+    /// Whether it is valid at `now`, for people.
+    pub(crate) fn check(&self, now: Nanos) -> Result<String, String> {
+        match self {
+            Self::Fixed(end) => match end.0.checked_sub(now.0) {
+                Some(left) => Ok(format!("it is valid for {} days", left / DAY)),
+                None => Err(format!("it ended at {}", time::full(*end))),
+            },
+            #[cfg(feature = "acme")]
+            Self::Renewed(renewal) => renewal.check(now),
+        }
+    }
 }
 
 /// A socket that listens, with what secures it.
 pub(crate) struct Listener {
     socket: TcpListener,
     tls: Option<TlsAcceptor>,
-    certificate_ends: Option<Nanos>,
+    certificate: Option<Arc<Certificate>>,
 }
 
 impl Listener {
@@ -65,12 +97,19 @@ impl Listener {
                  127.0.0.1, or leave out `--plain-http`"
             );
         }
-        let (tls, certificate_ends) = match security {
+        let (tls, certificate) = match security {
             Security::Plain => (None, None),
-            Security::Files { certificate, key } => acceptor(certificate, key)?,
+            Security::Files { certificate, key } => fixed(&certified(certificate, key)?)?,
             Security::Own(dir) => {
                 let (certificate, key) = own_certificate(dir, listen, names)?;
-                acceptor(&certificate, &key)?
+                fixed(&certified(&certificate, &key)?)?
+            }
+            #[cfg(feature = "acme")]
+            Security::Acme(settings) => {
+                let (certificate, key) = own_certificate(&settings.directory_of_files, listen, names)?;
+                let renewal = Renewal::open(settings, certified(&certificate, &key)?)?;
+                let tls = acceptor(renewal.resolver(), &[CHALLENGE_PROTOCOL])?;
+                (Some(tls), Some(Certificate::Renewed(renewal)))
             }
         };
         let socket = TcpListener::bind(listen).await.with_context(|| {
@@ -78,12 +117,12 @@ impl Listener {
                 "the console cannot listen at {listen}: is another program there? choose one with `--listen`"
             )
         })?;
-        Ok(Self { socket, tls, certificate_ends })
+        Ok(Self { socket, tls, certificate: certificate.map(Arc::new) })
     }
 
-    /// When its certificate ends, if it has one.
-    pub(crate) fn certificate_ends(&self) -> Option<Nanos> {
-        self.certificate_ends
+    /// Its certificate, if it has one.
+    pub(crate) fn certificate(&self) -> Option<Arc<Certificate>> {
+        self.certificate.clone()
     }
 
     /// Where it listens: the port may have been chosen by the system.
@@ -94,6 +133,10 @@ impl Listener {
     /// Serves connections until `stop` ends, then gives those that are open a moment.
     pub(crate) async fn serve(self, routes: Router, stop: impl Future<Output = ()>) {
         let places = Arc::new(Semaphore::new(CONNECTIONS));
+        #[cfg(feature = "acme")]
+        if let Some(Certificate::Renewed(renewal)) = self.certificate.as_deref() {
+            tokio::spawn(Arc::clone(renewal).run());
+        }
         let mut service = routes.into_make_service_with_connect_info::<SocketAddr>();
         tokio::pin!(stop);
         loop {
@@ -123,7 +166,8 @@ impl Listener {
                 match tls {
                     None => connection(stream, routes).await,
                     Some(tls) => match tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await {
-                        Ok(Ok(stream)) => connection(stream, routes).await,
+                        Ok(Ok(stream)) if carries_requests(&stream) => connection(stream, routes).await,
+                        Ok(Ok(_)) => {}
                         Ok(Err(error)) => log::debug!(target: "console", "TLS with {peer} failed: {error}"),
                         Err(_) => log::debug!(target: "console", "TLS with {peer} took too long"),
                     },
@@ -155,23 +199,40 @@ where
     }
 }
 
-/// What accepts connections with a certificate, and when that ends.
-fn acceptor(certificate: &Path, key: &Path) -> anyhow::Result<(Option<TlsAcceptor>, Option<Nanos>)> {
+/// A certificate chain and its key, from files in PEM.
+fn certified(certificate: &Path, key: &Path) -> anyhow::Result<Arc<CertifiedKey>> {
     let name = || format!("the certificate in {}", certificate.display());
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(certificate)
         .and_then(Iterator::collect)
         .with_context(|| format!("{} cannot be read: it must be PEM", name()))?;
     let private = PrivateKeyDer::from_pem_file(key)
         .with_context(|| format!("the key in {} cannot be read: it must be PEM", key.display()))?;
-    let ends = chain.first().and_then(|own| validity::not_after(own));
+    let certified = CertifiedKey::from_der(chain, private, &rustls::crypto::ring::default_provider())
+        .with_context(|| format!("{} does not belong to the key in {}", name(), key.display()))?;
+    Ok(Arc::new(certified))
+}
+
+/// What accepts connections with a certificate that does not change, and that.
+fn fixed(certified: &Arc<CertifiedKey>) -> anyhow::Result<(Option<TlsAcceptor>, Option<Certificate>)> {
+    let ends = certified.cert.first().and_then(|own| validity::not_after(own));
+    let resolver = Arc::new(SingleCertAndKey::from(Arc::clone(certified)));
+    Ok((Some(acceptor(resolver, &[])?), ends.map(Certificate::Fixed)))
+}
+
+/// What accepts connections, with the protocols of the page and more of them.
+fn acceptor(resolver: Arc<dyn ResolvesServerCert>, more: &[&[u8]]) -> anyhow::Result<TlsAcceptor> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_no_client_auth()
-        .with_single_cert(chain, private)
-        .with_context(|| format!("{} does not belong to the key in {}", name(), key.display()))?;
-    config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok((Some(TlsAcceptor::from(Arc::new(config))), ends))
+        .with_cert_resolver(resolver);
+    config.alpn_protocols = PROTOCOLS.iter().chain(more).map(|name| name.to_vec()).collect();
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}
+
+/// Whether requests follow: not where a connection was made only to prove a name to an ACME server.
+fn carries_requests(stream: &TlsStream<TcpStream>) -> bool {
+    stream.get_ref().1.alpn_protocol().is_none_or(|name| PROTOCOLS.contains(&name))
 }
 
 /// A certificate that nobody else vouches for, for a first start: a browser asks whether to trust it.
@@ -201,8 +262,27 @@ fn own_certificate(dir: &Path, listen: SocketAddr, names: &[String]) -> anyhow::
     Ok((certificate, key))
 }
 
+/// Protocols that requests come in.
+const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 /// Connections at once.
 const CONNECTIONS: usize = 1_024;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 /// Longest time in which a request's head arrives.
 const SLOWEST: Duration = Duration::from_secs(20);
+/// Nanoseconds of a day.
+const DAY: u64 = 86_400_000_000_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_right_until_it_ends() {
+        let end = Nanos(1_795_219_261_000_000_000);
+        let certificate = Certificate::Fixed(end);
+        assert_eq!(certificate.check(Nanos(end.0 - 90 * DAY)), Ok("it is valid for 90 days".to_owned()));
+        assert_eq!(certificate.check(end), Ok("it is valid for 0 days".to_owned()));
+        let ended = certificate.check(Nanos(end.0 + 1)).unwrap_err();
+        assert!(ended.contains("2026-11-21"), "{ended}");
+    }
+}

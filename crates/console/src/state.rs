@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use ringtap_access::{AuditLog, People};
 use ringtap_anonymise::Tokens;
-use ringtap_model::Nanos;
 use ringtap_oidc::Provider;
 use ringtap_store::Reader;
 use serde_json::Value;
@@ -19,7 +18,7 @@ use crate::mask;
 use crate::meter::Meter;
 use crate::problem::Problem;
 use crate::recent::Recent;
-use crate::server::Security;
+use crate::server::{Certificate, Security};
 use crate::settings::{Link, Settings};
 use crate::sites::Sites;
 use crate::sound_cache::SoundCache;
@@ -60,8 +59,8 @@ pub(crate) struct Shared {
     pub(crate) health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     /// What was asked so far.
     pub(crate) meter: Arc<Meter>,
-    /// When the certificate ends, if there is one.
-    pub(crate) certificate_ends: Option<Nanos>,
+    /// What connections are secured by, if by anything.
+    pub(crate) certificate: Option<Arc<Certificate>>,
     /// What logs in without a question.
     pub(crate) link: Option<Link>,
     /// Who vouches for people, if anybody does.
@@ -78,7 +77,7 @@ impl App {
         settings: &Settings,
         sources: Sources,
         document: &str,
-        certificate_ends: Option<Nanos>,
+        certificate: Option<Arc<Certificate>>,
     ) -> anyhow::Result<Self> {
         let local_logins = settings.provider.as_ref().map(|provider| provider.local_logins);
         let limits = ringtap_access::Settings {
@@ -106,7 +105,7 @@ impl App {
             recent: tokio::sync::Mutex::default(),
             health: tokio::sync::Mutex::default(),
             meter: Arc::default(),
-            certificate_ends,
+            certificate,
             link: settings.link.clone(),
             provider: settings.provider.clone().map(Provider::open).transpose()?,
             is_plain: matches!(settings.security, Security::Plain),

@@ -6,6 +6,11 @@ use ringtap_model::Nanos;
 
 /// When a certificate ends; none where its bytes are no certificate.
 pub(crate) fn not_after(certificate: &[u8]) -> Option<Nanos> {
+    validity(certificate).map(|(_, end)| end)
+}
+
+/// From when until when a certificate is valid; none where its bytes are no certificate.
+pub(crate) fn validity(certificate: &[u8]) -> Option<(Nanos, Nanos)> {
     let (certificate, _) = element(certificate, SEQUENCE)?;
     let (fields, _) = element(certificate, SEQUENCE)?;
     // The version stands there from the second on.
@@ -14,8 +19,8 @@ pub(crate) fn not_after(certificate: &[u8]) -> Option<Nanos> {
     let (_algorithm, rest) = element(rest, SEQUENCE)?;
     let (_issuer, rest) = element(rest, SEQUENCE)?;
     let (validity, _) = element(rest, SEQUENCE)?;
-    let (_, rest) = time(validity)?;
-    time(rest).map(|(at, _)| at)
+    let (begin, rest) = time(validity)?;
+    time(rest).map(|(end, _)| (begin, end))
 }
 
 /// The content of an element with that tag, and what follows it (X.690 section 8.1).

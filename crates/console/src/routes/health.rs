@@ -8,7 +8,6 @@ use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 use ringtap_access::Right;
-use ringtap_model::Nanos;
 use ringtap_report::time;
 
 use crate::answer::Answer;
@@ -109,7 +108,7 @@ impl Shared {
             let opened = open().map(|_| "it can be read".to_owned());
             checks.push(check("spool", opened.map_err(|error| format!("{error:#}"))));
         }
-        checks.extend(self.certificate_ends.map(|end| check("certificate", certificate(end, time::now()))));
+        checks.extend(self.certificate.as_ref().map(|one| check("certificate", one.check(time::now()))));
         checks
     }
 
@@ -125,29 +124,5 @@ impl Shared {
     }
 }
 
-/// Whether a certificate is valid at `now`.
-fn certificate(end: Nanos, now: Nanos) -> Result<String, String> {
-    match end.0.checked_sub(now.0) {
-        Some(left) => Ok(format!("it is valid for {} days", left / DAY)),
-        None => Err(format!("it ended at {}", time::full(end))),
-    }
-}
-
 /// For how long an answer is true enough.
 const FRESH: Duration = Duration::from_secs(5);
-/// Nanoseconds of a day.
-const DAY: u64 = 86_400_000_000_000;
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_certificate_is_right_until_it_ends() {
-        let end = Nanos(1_795_219_261_000_000_000);
-        assert_eq!(certificate(end, Nanos(end.0 - 90 * DAY)), Ok("it is valid for 90 days".to_owned()));
-        assert_eq!(certificate(end, end), Ok("it is valid for 0 days".to_owned()));
-        let ended = certificate(end, Nanos(end.0 + 1)).unwrap_err();
-        assert!(ended.contains("2026-11-21"), "{ended}");
-    }
-}

@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 mod account;
+mod authority;
+mod certified;
 mod client;
 mod given_up;
 mod passkeys;

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -18,6 +18,7 @@ use ringtap_store::{FoldMinute, FoldedMinute, ImportWriter, MakeRollup};
 use ringtap_testing::samples;
 use serde_json::{Value, json};
 
+use crate::authority;
 use crate::client::Client;
 
 /// Calls that are stored.
@@ -34,6 +35,7 @@ pub(crate) struct Server {
     dir: tempfile::TempDir,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
+    cookie: OnceLock<String>,
 }
 
 impl Server {
@@ -43,6 +45,35 @@ impl Server {
 
     pub(crate) fn start_without_daemon() -> Self {
         Self::with(None, None, Rollups::default())
+    }
+
+    pub(crate) fn start_secured(security: Security) -> Self {
+        Self::secured(security, Some(Arc::new(Answering)), None, Rollups::default())
+    }
+
+    /// Whether its certificate is right, and what is said of it, by the check of `/health`.
+    pub(crate) fn certificate_check(&self) -> (bool, String) {
+        let host = format!("Host: {}\r\nConnection: close\r\nX-Ringtap: 1\r\n", self.address);
+        let cookie = self.cookie.get_or_init(|| self.cookie_by_tls(&host));
+        let request = format!("GET /api/v1/health HTTP/1.1\r\n{host}Cookie: {cookie}\r\n\r\n");
+        let answer = authority::ask(self.address, &request);
+        let health: Value = serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+        let checks = health["checks"].as_array().unwrap();
+        let found = checks.iter().find(|check| check["name"] == "certificate").unwrap();
+        (found["ok"] == true, found["detail"].as_str().unwrap().to_owned())
+    }
+
+    /// Somebody logs in who asks for no certificate that can be believed.
+    fn cookie_by_tls(&self, host: &str) -> String {
+        let body = json!({ "name": "vic", "password": PASSWORD }).to_string();
+        let length = body.len();
+        let login = format!(
+            "POST /api/v1/session HTTP/1.1\r\n{host}Content-Type: application/json\r\nContent-Length: \
+             {length}\r\n\r\n{body}"
+        );
+        let answer = authority::ask(self.address, &login);
+        let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")).expect(&answer);
+        cookie.split(';').next().unwrap().to_owned()
     }
 
     /// With KPIs that wait at a gate.
@@ -62,6 +93,15 @@ impl Server {
         provider: Option<ringtap_oidc::Settings>,
         rollups: Rollups,
     ) -> Self {
+        Self::secured(Security::Plain, daemon, provider, rollups)
+    }
+
+    fn secured(
+        security: Security,
+        daemon: Option<Arc<dyn Daemon>>,
+        provider: Option<ringtap_oidc::Settings>,
+        rollups: Rollups,
+    ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (records, people) = (dir.path().join("records"), dir.path().join("people"));
         let spool = dir.path().join("spool");
@@ -72,7 +112,7 @@ impl Server {
         let settings = Settings {
             listen: "127.0.0.1:0".parse().unwrap(),
             hosts: Vec::new(),
-            security: Security::Plain,
+            security,
             people,
             search_time: Duration::from_secs(20),
             link: Some(Link { key: LINK.into(), name: "ed".into(), password: PASSWORD.into() }),
@@ -97,7 +137,7 @@ impl Server {
             serve(settings, sources, tell, || asked.load(Ordering::Relaxed)).unwrap();
         });
         let address = address.recv_timeout(Duration::from_secs(30)).unwrap();
-        Self { address, dir, stop, thread: Some(thread) }
+        Self { address, dir, stop, thread: Some(thread), cookie: OnceLock::new() }
     }
 
     /// Somebody logs in.
@@ -258,6 +298,7 @@ impl Daemon for Answering {
         let rule = json!({
             "name": "bad calls", "keep": "full", "conditions": [["mos_below", "3.1"]], "mask_dtmf": false,
             "may_pause": true, "calls": 7,
+            "written": { "name": "bad calls", "number": ["112"], "mos_below": 3.1, "keep": "full" },
         });
         Ok(json!({
             "since_us": 1, "rules": [rule], "unmatched": 3, "file": "/nowhere/rules.toml", "version": "v1",
@@ -309,7 +350,6 @@ impl Daemon for Answering {
     fn silence(&self, rule: &str, _: &str, _: u64, _: &str, _: &str) -> anyhow::Result<String> {
         Ok(format!("{rule} is silent"))
     }
-            "written": { "name": "bad calls", "number": ["112"], "mos_below": 3.1, "keep": "full" },
 }
 
 /// KPIs as they are without a configuration.

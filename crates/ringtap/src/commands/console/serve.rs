@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, value_parser};
+#[cfg(feature = "network")]
+use ringtap_console::AcmeSettings;
 use ringtap_console::{Daemon, OpenSpool, Refused, Security, Settings, Sources, serve};
 use ringtap_daemon::KpiRollups;
 use ringtap_daemon::control::{self, Request, ask};
@@ -46,6 +48,20 @@ pub(crate) struct ServeArgs {
     /// The key of that certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     tls_key: Option<PathBuf>,
+    /// An ACME server (RFC 8555), by the URL of its directory, that issues and renews the certificate for the
+    /// names of `--host`. It reaches this console at port 443 of these names (TLS-ALPN-01). Using it is to
+    /// accept its terms
+    #[cfg(feature = "network")]
+    #[arg(long, value_name = "URL", conflicts_with_all = ["tls_certificate", "plain_http"])]
+    acme: Option<String>,
+    /// Where the ACME server may write to about certificates, such as noc@example.org; may be repeated
+    #[cfg(feature = "network")]
+    #[arg(long, value_name = "MAIL", requires = "acme")]
+    acme_contact: Vec<String>,
+    /// Who may vouch for the ACME server itself, in PEM, in place of the authorities of this machine
+    #[cfg(feature = "network")]
+    #[arg(long, value_name = "FILE", requires = "acme")]
+    acme_ca: Option<PathBuf>,
     /// No TLS: behind a proxy on this machine, or for a look
     #[arg(long, conflicts_with = "tls_certificate")]
     plain_http: bool,
@@ -79,19 +95,15 @@ Examples:
   ringtap console serve --spool /var/lib/ringtap/spool
   ringtap console serve --listen 0.0.0.0:8443 --host tap.example.org \\
 --tls-certificate tap.pem --tls-key tap.key
+  ringtap console serve --listen 0.0.0.0:443 --host tap.example.org \
+--acme https://acme-v02.api.letsencrypt.org/directory --acme-contact noc@example.org
   ringtap console serve --host tap.example.org --oidc /etc/ringtap/oidc.toml
   ringtap console serve --plain-http --listen 127.0.0.1:8080 --store records --people ./console";
 
 impl ServeArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
-        let security = match (&self.tls_certificate, &self.tls_key, self.plain_http) {
-            (Some(certificate), Some(key), _) => {
-                Security::Files { certificate: certificate.clone(), key: key.clone() }
-            }
-            (_, _, true) => Security::Plain,
-            _ => Security::Own(self.people.dir().to_owned()),
-        };
+        let security = self.security();
         let scheme = if matches!(security, Security::Plain) { "http" } else { "https" };
         let settings = Settings {
             listen: self.listen,
@@ -114,6 +126,27 @@ impl ServeArgs {
         };
         serve(settings, sources, ready, stop)?;
         Ok(Exit::Done)
+    }
+
+    fn security(&self) -> Security {
+        #[cfg(feature = "network")]
+        if let Some(directory) = &self.acme {
+            return Security::Acme(AcmeSettings {
+                directory: directory.clone(),
+                contact: self.acme_contact.clone(),
+                domains: self.host.clone(),
+                ca: self.acme_ca.clone(),
+                directory_of_files: self.people.dir().to_owned(),
+                patience: Duration::from_secs(120),
+            });
+        }
+        match (&self.tls_certificate, &self.tls_key, self.plain_http) {
+            (Some(certificate), Some(key), _) => {
+                Security::Files { certificate: certificate.clone(), key: key.clone() }
+            }
+            (_, _, true) => Security::Plain,
+            _ => Security::Own(self.people.dir().to_owned()),
+        }
     }
 
     fn provider(&self) -> anyhow::Result<Option<ringtap_oidc::Settings>> {
@@ -188,6 +221,12 @@ impl Daemon for ControlSocket {
         serde_json::from_str(&told).context("the daemon is of another version: its rules cannot be read")
     }
 
+    fn set_rules(&self, version: &str, rules: Vec<Value>, is_trial: bool) -> anyhow::Result<Value> {
+        let rules = serde_json::from_value(Value::Array(rules)).context("the rules cannot be sent")?;
+        let told = self.ask(&Request::SetRules { version: version.to_owned(), rules, trial: is_trial })?;
+        serde_json::from_str(&told).context("the daemon is of another version: its answer cannot be read")
+    }
+
     fn calls(&self, most: usize) -> anyhow::Result<Value> {
         let told = self.ask(&Request::Calls { most })?;
         serde_json::from_str(&told).context("the daemon is of another version: its calls cannot be read")
@@ -219,12 +258,6 @@ impl Daemon for ControlSocket {
     fn acknowledge(&self, id: &str, by: &str, comment: &str) -> anyhow::Result<String> {
         let (id, by, comment) = (id.to_owned(), by.to_owned(), comment.to_owned());
         self.ask(&Request::Acknowledge { id, by, comment })
-    }
-
-    fn set_rules(&self, version: &str, rules: Vec<Value>, is_trial: bool) -> anyhow::Result<Value> {
-        let rules = serde_json::from_value(Value::Array(rules)).context("the rules cannot be sent")?;
-        let told = self.ask(&Request::SetRules { version: version.to_owned(), rules, trial: is_trial })?;
-        serde_json::from_str(&told).context("the daemon is of another version: its answer cannot be read")
     }
 
     fn silence(
