@@ -77,6 +77,7 @@ pub use document::openapi;
 pub use problem::Problem;
 pub use server::Security;
 pub use settings::{Link, Settings};
+pub use sites::sites_of;
 pub use sources::{AssistantAnswer, Assistants, AssistedPerson, Daemon, OpenSpool, Refused, Sources};
 
 /// Serves the console until `stop` says so, which is asked several times a second. `ready` is told the

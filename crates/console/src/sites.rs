@@ -32,6 +32,12 @@ impl NamedNetworks {
         TimeSpan { from: self.from_us.map(Nanos::from_micros), to: self.until_us.map(Nanos::from_micros) }
     }
 
+    /// As searches know it.
+    fn known(&self) -> Option<Site> {
+        let networks = self.parsed().ok()?;
+        Some(Site { name: self.name.clone(), networks, span: self.span() })
+    }
+
     fn parsed(&self) -> Result<Vec<Network>, Problem> {
         let network = |text: &String| {
             let parsed = text.trim().parse::<Network>();
@@ -70,6 +76,26 @@ impl NamedNetworks {
     }
 }
 
+/// The sites of a console as searches elsewhere know them: those of its `sites.json`; none where there is no
+/// such file, or it is not for whoever asks.
+///
+/// # Errors
+///
+/// The file is no list of sites.
+pub fn sites_of(file: &Path) -> anyhow::Result<Vec<Site>> {
+    let hidden = [io::ErrorKind::NotFound, io::ErrorKind::PermissionDenied];
+    match fs::read(file) {
+        Err(error) if hidden.contains(&error.kind()) => Ok(Vec::new()),
+        Err(error) => Err(error).with_context(|| format!("{} cannot be read", file.display())),
+        Ok(text) => {
+            let entries: Vec<NamedNetworks> = serde_json::from_slice(&text).with_context(|| {
+                format!("{} is no list of sites: name `sites.json` of a console", file.display())
+            })?;
+            Ok(entries.iter().filter_map(NamedNetworks::known).collect())
+        }
+    }
+}
+
 /// All of them, and the file that they are in.
 pub(crate) struct Sites {
     path: PathBuf,
@@ -104,11 +130,7 @@ impl Sites {
 
     /// As searches know them.
     pub(crate) fn known(&self) -> Vec<Site> {
-        let site = |entry: &NamedNetworks| {
-            let networks = entry.parsed().ok()?;
-            Some(Site { name: entry.name.clone(), networks, span: entry.span() })
-        };
-        self.entries().iter().filter_map(site).collect()
+        self.entries().iter().filter_map(NamedNetworks::known).collect()
     }
 
     /// Adds one, with a number of its own.

@@ -20,6 +20,9 @@ pub(crate) struct QueryArgs {
     /// Capture files to search instead of the database; `-` is standard input
     #[arg(value_name = "FILE", conflicts_with = "store")]
     files: Vec<PathBuf>,
+    /// The sites that `site:` knows: `sites.json` of a console
+    #[arg(long, value_name = "FILE", default_value = SITES)]
+    sites: PathBuf,
     #[command(flatten)]
     pub(crate) unpacking: Unpacking,
 }
@@ -41,7 +44,7 @@ impl QueryArgs {
     ///
     /// The search cannot be read: a caret stands under the place.
     pub(crate) fn read(self) -> Result<Asked, Misuse> {
-        let Self { query, mut files, .. } = self;
+        let Self { query, mut files, sites, .. } = self;
         let Some(query) = query else { return Ok(Asked { expression: None, files }) };
         if is_capture(&query) {
             files.insert(0, query.into());
@@ -55,13 +58,16 @@ impl QueryArgs {
                 shown(&word.to_string_lossy())
             )));
         }
-        let expression = parse(&query, &context()).map_err(|error| Misuse(pointed_at(&query, &error)))?;
+        let sites =
+            ringtap_console::sites_of(&sites).map_err(|error| Misuse(format!("--sites: {error:#}")))?;
+        let context = Context { sites, ..context() };
+        let expression = parse(&query, &context).map_err(|error| Misuse(pointed_at(&query, &error)))?;
         Ok(Asked { expression: Some(expression), files })
     }
 }
 
 /// Where and when a search is read.
-pub(crate) fn context() -> Context {
+fn context() -> Context {
     Context::new(time::now(), time::zone())
 }
 
@@ -89,6 +95,8 @@ fn pointed_at(query: &str, error: &ParseError) -> String {
     )
 }
 
+/// The sites of the console of this machine.
+const SITES: &str = "/var/lib/ringtap/console/sites.json";
 /// What files are called that have packets.
 const ENDINGS: [&str; 9] = ["pcap", "pcapng", "cap", "dmp", "snoop", "erf", "gz", "zst", "ntar"];
 
@@ -111,6 +119,24 @@ mod tests {
             lines[0].starts_with("the search cannot be read: ") && lines[3].contains("failed"),
             "{mistake}"
         );
+    }
+
+    #[test]
+    fn sites_are_those_of_a_console() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("sites.json");
+        let read = |query: &str| {
+            let args = QueryArgs { query: Some(query.into()), sites: file.clone(), ..QueryArgs::default() };
+            args.read().map_err(|misuse| misuse.0)
+        };
+        assert!(read("site:lyon").unwrap_err().contains("no network has a name here"));
+        let site =
+            r#"[{"number":1,"name":"Lyon","networks":["192.0.2.0/24"],"from_us":null,"until_us":null}]"#;
+        std::fs::write(&file, site).unwrap();
+        assert_eq!(read("site:lyon").unwrap().expression, read("ip:192.0.2.0/24").unwrap().expression);
+        assert!(read("site:paris").unwrap_err().contains("there is no such site"));
+        std::fs::write(&file, "{}").unwrap();
+        assert!(read("site:lyon").unwrap_err().starts_with("--sites: "));
     }
 
     #[test]
