@@ -386,7 +386,7 @@ impl Emitted {
             Addresses::V6(src, dst) => (src.into(), dst.into(), 40),
         };
         let (len, id) = (header_len + len as u32, u16::from(src.is_ipv4()));
-        Packet { ip: Ip { src, dst, proto, len, header_len, id }, depth: self.depth, payload }
+        Packet { ip: Ip { src, dst, proto, len, header_len, id, at: 0 }, depth: self.depth, payload }
     }
 }
 
@@ -401,7 +401,8 @@ proptest! {
     #[test]
     fn what_is_emitted_decodes_to_the_same(emitted in emitted()) {
         let packet = decode(emitted.link, emitted.frame.len() as u32, &emitted.frame);
-        prop_assert_eq!(packet, Ok(emitted.expected()));
+        prop_assert_eq!(anywhere(packet), Ok(emitted.expected()));
+        placed(packet, &emitted.frame)?;
     }
 
     /// A capture cut anywhere gives the same packet with less of its payload, or says that it was cut. It may
@@ -412,7 +413,7 @@ proptest! {
         for cut in 0..emitted.frame.len() {
             match decode(emitted.link, emitted.frame.len() as u32, &emitted.frame[..cut]) {
                 Ok(packet) if packet.depth == emitted.depth => {
-                    prop_assert_eq!(packet.ip, expected.ip);
+                    prop_assert_eq!(Ip { at: 0, ..packet.ip }, expected.ip);
                     match (packet.payload, expected.payload) {
                         (Payload::Udp(cut), Payload::Udp(whole)) => {
                             prop_assert!(whole.data.starts_with(cut.data));
@@ -439,6 +440,7 @@ proptest! {
     #[test]
     fn any_bytes_of_any_link(place in 0..LINKS.len(), wire_len: u32, data in vec(any::<u8>(), 0..300)) {
         check(decode(LINKS[place], wire_len, &data), &data)?;
+        placed(decode(LINKS[place], wire_len, &data), &data)?;
     }
 
     /// Damage to a sound frame gets further than random bytes do.
@@ -454,6 +456,7 @@ proptest! {
             frame[at] = byte;
         }
         check(decode(emitted.link, wire_len, &frame), &frame)?;
+        placed(decode(emitted.link, wire_len, &frame), &frame)?;
         check(decode(emitted.link, 0, &frame), &frame)?;
     }
 
@@ -469,7 +472,7 @@ proptest! {
             ip if v6 => ip.to_ipv6_mapped().into(),
             ip => IpAddr::V4(ip),
         };
-        let ip = Ip { src: address(src), dst: address(dst), proto, len, header_len, id: 0 };
+        let ip = Ip { src: address(src), dst: address(dst), proto, len, header_len, id: 0, at: 0 };
         let packet = decode_payload(ip, depth, &payload);
         check(packet.map(|packet| Packet { depth: packet.depth.min(MAX_DEPTH), ..packet }), &payload)?;
     }
@@ -486,9 +489,33 @@ proptest! {
             Addresses::V6(src, dst) => (src.into(), dst.into()),
         };
         let (len, id) = (packet.len() as u32, u16::from(outer.0.is_ipv4()));
-        let ip = Ip { src: outer.0, dst: outer.1, proto, len, header_len, id };
-        prop_assert_eq!(decode_payload(ip, 0, &packet[header_len as usize..]), Ok(emitted.expected()));
+        let ip = Ip { src: outer.0, dst: outer.1, proto, len, header_len, id, at: 0 };
+        let packet = decode_payload(ip, 0, &packet[header_len as usize..]);
+        prop_assert_eq!(anywhere(packet), Ok(emitted.expected()));
     }
+}
+
+/// The same, wherever its header is.
+fn anywhere(packet: Result<Packet<'_>, DecodeError>) -> Result<Packet<'_>, DecodeError> {
+    packet.map(|packet| Packet { ip: Ip { at: 0, ..packet.ip }, ..packet })
+}
+
+/// The header is where the packet says.
+fn placed(packet: Result<Packet<'_>, DecodeError>, frame: &[u8]) -> Result<(), TestCaseError> {
+    let Ok(Packet { ip: Ip { src, dst, at, .. }, .. }) = packet else { return Ok(()) };
+    let header = &frame[at as usize..];
+    match (src, dst) {
+        (IpAddr::V4(src), IpAddr::V4(dst)) => {
+            prop_assert_eq!(header[0] >> 4, 4);
+            prop_assert_eq!(&header[12..20], &[src.octets(), dst.octets()].concat()[..]);
+        }
+        (IpAddr::V6(src), IpAddr::V6(dst)) => {
+            prop_assert_eq!(header[0] >> 4, 6);
+            prop_assert_eq!(&header[8..40], &[src.octets(), dst.octets()].concat()[..]);
+        }
+        ends => prop_assert!(false, "{:?}", ends),
+    }
+    Ok(())
 }
 
 fn outer_of(wrap: &Wrap) -> Addresses {

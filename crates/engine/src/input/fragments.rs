@@ -263,6 +263,7 @@ mod tests {
             len: 0,
             header_len: 20,
             id: 0,
+            at: 0,
         }
     }
 

@@ -466,7 +466,8 @@ mod tests {
     }
 
     fn tunnelled(number: u64, depth: u8) -> TunnelFragment {
-        let ip = Ip { src: end(CALLER).ip, dst: end(CALLEE).ip, proto: 17, len: 0, header_len: 20, id: 0 };
+        let ip =
+            Ip { src: end(CALLER).ip, dst: end(CALLEE).ip, proto: 17, len: 0, header_len: 20, id: 0, at: 0 };
         let (bytes, frames) = (Vec::new(), Vec::new());
         TunnelFragment {
             number,

@@ -23,11 +23,11 @@ pub(super) fn decode(record: Span<'_>) -> Result<Packet<'_>, DecodeError> {
     let wire_len = usize::from(be16::<14, _>(head));
     match head[8] & !MORE {
         // Ethernet, with colours and hashes in place of the loss counter; two bytes of padding follow.
-        2 | 11 | 16 | 20 => ethernet::decode(Span::new(rest.skip(2)?.data, wire_len), 0),
+        2 | 11 | 16 | 20 => ethernet::decode(rest.skip(2)?.resized(wire_len), 0),
         // Packet over SONET, the same variants.
-        1 | 10 | 15 | 19 => ppp::serial(Span::new(rest.data, wire_len), 0),
-        22 => ip::v4(Span::new(rest.data, wire_len), 0),
-        23 => ip::v6(Span::new(rest.data, wire_len), 0),
+        1 | 10 | 15 | 19 => ppp::serial(rest.resized(wire_len), 0),
+        22 => ip::v4(rest.resized(wire_len), 0),
+        23 => ip::v6(rest.resized(wire_len), 0),
         _ => Err(DecodeError::LinkUnknown),
     }
 }

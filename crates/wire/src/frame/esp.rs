@@ -32,7 +32,8 @@ pub(super) fn null(ip: Ip, body: Span<'_>, depth: u8) -> Option<Packet<'_>> {
             return None;
         }
         let ip = Ip { proto: next, header_len: ip.header_len.saturating_add(HEADER as u32), ..ip };
-        upper(ip, Span::new(payload, payload.len()), depth).ok()
+        let payload = body.skip(HEADER).ok()?.declare(payload.len()).resized(payload.len());
+        upper(ip, payload, depth).ok()
     })
 }
 

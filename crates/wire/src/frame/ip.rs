@@ -67,6 +67,7 @@ pub(super) fn v4(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError>
         len: saturate(packet.len),
         header_len: saturate(header_len),
         id: be16::<4, _>(head),
+        at: packet.at(),
     };
     let (offset, more) = (u32::from(be16::<6, _>(head) & 0x1fff) * 8, head[6] & 0x20 != 0);
     if offset != 0 || more {
@@ -96,6 +97,7 @@ pub(super) fn v6(packet: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError>
         len: saturate(packet.len),
         header_len: 40,
         id: 0,
+        at: packet.at(),
     };
     extensions(ip, body, depth)
 }
@@ -133,6 +135,9 @@ pub(super) fn extensions<'a>(mut ip: Ip, mut rest: Span<'a>, depth: u8) -> Resul
 
 /// Decodes what IP carries, also tunnels that have an IP protocol number.
 pub(super) fn upper<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, DecodeError> {
+    if !body.goes_below(depth) {
+        return Ok(Packet { ip, depth, payload: Payload::Other(ip.proto) });
+    }
     let payload = match ip.proto {
         UDP => return transport::udp(ip, body, depth),
         TCP => Payload::Tcp(transport::tcp(body)?),
@@ -339,8 +344,10 @@ mod tests {
         // Destination options behind the fragment header, then IPv4 in IPv6.
         let payload = [&[IPV4, 0, 1, 4, 0, 0, 0, 0][..], &INNER].concat();
         let address = "2001:db8::1".parse().unwrap();
-        let ip = Ip { src: address, dst: address, proto: 60, len: 48 + 16, header_len: 48, id: 0 };
-        assert_eq!(decode_payload(ip, 0, &payload), Ok(inner(1, false)));
+        let ip = Ip { src: address, dst: address, proto: 60, len: 48 + 16, header_len: 48, id: 0, at: 0 };
+        let expected = inner(1, false);
+        let expected = Packet { ip: Ip { at: 8, ..expected.ip }, ..expected };
+        assert_eq!(decode_payload(ip, 0, &payload), Ok(expected), "the header is in the payload");
         let ip = Ip { proto: UDP, len: 48, ..ip };
         let packet = decode_payload(ip, 3, &PING).unwrap();
         assert_eq!((packet.depth, packet.ip.len), (3, 60), "the length covers the whole");

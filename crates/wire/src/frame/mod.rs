@@ -52,7 +52,7 @@ use std::net::{IpAddr, Ipv4Addr};
 pub use emit::udp_datagram;
 pub use error::DecodeError;
 pub use transport::{Fragment, Sctp, SctpChunks, SctpData, Tcp, TcpFlags, Udp};
-pub use usual::{Hosts, UsualUdp, usual_udp};
+pub use usual::{Hosts, UsualUdp, usual_hosts, usual_udp};
 
 use span::{Span, be16, be32};
 
@@ -76,6 +76,9 @@ pub struct Ip {
     /// Identification of IPv4 (RFC 791 section 3.1): copies of a packet have the same. 0 says nothing: IPv6
     /// has none, and a packet that must not be fragmented need not have one (RFC 6864 section 4.1).
     pub id: u16,
+    /// Offset of the header in the frame. Of a reassembled datagram, that in one of its fragments; of what is
+    /// in a tunnel of it, that in its payload.
+    pub at: u32,
 }
 
 /// One packet: addresses and what IP carries.
@@ -123,6 +126,17 @@ pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Decod
     link::decode(link, Span::new(data, wire_len as usize))
 }
 
+/// As [`decode`], and looks into no more than `deepest` tunnels: the packet that carries the next one. What it
+/// carries is not told, only the number of its protocol.
+///
+/// # Errors
+///
+/// As [`decode`]; also where what is in the last of the tunnels is no IP packet, but another tunnel.
+#[cold]
+pub fn decode_outer(link: u16, wire_len: u32, data: &[u8], deepest: u8) -> Result<Packet<'_>, DecodeError> {
+    link::decode(link, Span::new(data, wire_len as usize).no_deeper(deepest))
+}
+
 /// Continues above IP with the payload of a reassembled datagram: transport, tunnels, further extension
 /// headers.
 ///
@@ -132,8 +146,22 @@ pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Decod
 ///
 /// As [`decode`].
 pub fn decode_payload(ip: Ip, depth: u8, payload: &[u8]) -> Result<Packet<'_>, DecodeError> {
+    decode_outer_payload(ip, depth, payload, u8::MAX)
+}
+
+/// As [`decode_payload`], as far as [`decode_outer`] goes.
+///
+/// # Errors
+///
+/// As [`decode_outer`].
+pub fn decode_outer_payload(
+    ip: Ip,
+    depth: u8,
+    payload: &[u8],
+    deepest: u8,
+) -> Result<Packet<'_>, DecodeError> {
     let declared = ip.len.saturating_sub(ip.header_len) as usize;
-    let body = Span::new(payload, declared);
+    let body = Span::new(payload, declared).no_deeper(deepest);
     let body = body.declare(body.len);
     let len = ip.header_len.saturating_add(u32::try_from(body.len).unwrap_or(u32::MAX));
     ip::extensions(Ip { len, ..ip }, body, depth)
@@ -150,6 +178,8 @@ pub struct PlainUdp<'a> {
     pub ip_len: u16,
     /// Identification, see [`Ip::id`].
     pub id: u16,
+    /// Offset of the IP header, see [`Ip::at`].
+    pub at: u32,
     /// The datagram.
     pub udp: Udp<'a>,
 }
@@ -163,7 +193,8 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
         return None;
     }
     let (mut head, mut payload) = data.split_first_chunk::<HEADERS>()?;
-    if be16::<12, _>(head) == ethernet::VLAN {
+    let tagged = be16::<12, _>(head) == ethernet::VLAN;
+    if tagged {
         // What follows the tag has the same shape as what follows the addresses.
         (head, payload) = data.get(4..)?.split_first_chunk::<HEADERS>()?;
     }
@@ -183,7 +214,8 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     let data = payload.get(..len).unwrap_or(payload);
     let udp = Udp { src_port, dst_port, data, len };
     let (src, dst, id) = (be32::<26, _>(head), be32::<30, _>(head), be16::<18, _>(head));
-    Some(PlainUdp { src, dst, ip_len: total, id, udp })
+    let at = if tagged { 18 } else { 14 };
+    Some(PlainUdp { src, dst, ip_len: total, id, at, udp })
 }
 
 /// TCP over IPv4, with the same values as [`decode`] gives.
@@ -244,6 +276,7 @@ impl<'a> PlainUdp<'a> {
             len: u32::from(self.ip_len),
             header_len: 20,
             id: self.id,
+            at: self.at,
         };
         Packet { ip, depth: 0, payload: Payload::Udp(self.udp) }
     }

@@ -20,7 +20,7 @@ pub(super) fn inner(depth: u8, v6: bool) -> Packet<'static> {
     let udp = Udp { src_port: 5060, dst_port: 5060, data: b"ping", len: 4 };
     let ip = if v6 {
         let address = |last| [0x2001, 0xdb8, 0, 0, 0, 0, 0, last].into();
-        Ip { src: address(1), dst: address(2), proto: 17, len: 52, header_len: 40, id: 0 }
+        Ip { src: address(1), dst: address(2), proto: 17, len: 52, header_len: 40, id: 0, at: 0 }
     } else {
         Ip {
             src: [192, 0, 2, 1].into(),
@@ -29,14 +29,15 @@ pub(super) fn inner(depth: u8, v6: bool) -> Packet<'static> {
             len: 32,
             header_len: 20,
             id: 1,
+            at: 0,
         }
     };
     Packet { ip, depth, payload: Payload::Udp(udp) }
 }
 
-/// Decodes a whole frame.
+/// Decodes a whole frame. Where the header is has tests of its own.
 pub(super) fn whole(link: u16, frame: &[u8]) -> Result<Packet<'_>, DecodeError> {
-    decode(link, frame.len() as u32, frame)
+    decode(link, frame.len() as u32, frame).map(|packet| Packet { ip: Ip { at: 0, ..packet.ip }, ..packet })
 }
 
 /// An Ethernet header and what follows it.

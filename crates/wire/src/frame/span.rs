@@ -13,19 +13,45 @@ pub(super) struct Span<'a> {
     /// A header stated `len`, so no inner header can exceed it. The frame length in a capture file is less
     /// reliable: programs that truncate captures often write the new length in both fields.
     stated: bool,
+    /// Offset of `data` in what is decoded.
+    at: usize,
+    /// How many tunnels are looked into.
+    deepest: u8,
 }
 
 impl<'a> Span<'a> {
     /// `len` is untrusted: some captures have a wire length smaller than the captured length.
     pub(super) fn new(data: &'a [u8], len: usize) -> Self {
-        Self { data, len: len.max(data.len()), stated: false }
+        Self { data, len: len.max(data.len()), stated: false, at: 0, deepest: u8::MAX }
+    }
+
+    /// The same bytes with a length that is as untrusted as that of a frame.
+    pub(super) fn resized(self, len: usize) -> Self {
+        Self { len: len.max(self.data.len()), stated: false, ..self }
+    }
+
+    /// The same, of whose tunnels only so many are looked into.
+    pub(super) fn no_deeper(self, deepest: u8) -> Self {
+        Self { deepest, ..self }
+    }
+
+    /// Whether tunnels inside of so many others are looked into.
+    #[inline]
+    pub(super) fn goes_below(&self, depth: u8) -> bool {
+        depth < self.deepest
+    }
+
+    /// Offset of its first byte in what is decoded.
+    #[inline]
+    pub(super) fn at(&self) -> u32 {
+        u32::try_from(self.at).unwrap_or(u32::MAX)
     }
 
     /// A header of `N` bytes and what follows it.
     #[inline]
     pub(super) fn head<const N: usize>(self) -> Result<(&'a [u8; N], Self), DecodeError> {
         match self.data.split_first_chunk::<N>() {
-            Some((head, data)) => Ok((head, Self { data, len: self.len - N, ..self })),
+            Some((head, data)) => Ok((head, Self { data, len: self.len - N, at: self.at + N, ..self })),
             None => Err(self.short_of(N)),
         }
     }
@@ -40,7 +66,7 @@ impl<'a> Span<'a> {
     #[inline]
     pub(super) fn skip(self, n: usize) -> Result<Self, DecodeError> {
         match self.data.get(n..) {
-            Some(data) => Ok(Self { data, len: self.len - n, ..self }),
+            Some(data) => Ok(Self { data, len: self.len - n, at: self.at + n, ..self }),
             None => Err(self.short_of(n)),
         }
     }
@@ -50,7 +76,7 @@ impl<'a> Span<'a> {
     #[inline]
     pub(super) fn declare(self, len: usize) -> Self {
         let len = if self.stated { len.min(self.len) } else { len };
-        Self { data: self.data.get(..len).unwrap_or(self.data), len, stated: true }
+        Self { data: self.data.get(..len).unwrap_or(self.data), len, stated: true, ..self }
     }
 
     /// Why `n` bytes are not there: the packet is too short, or only its capture.

@@ -178,7 +178,7 @@ pub(super) fn udp<'a>(ip: Ip, body: Span<'a>, depth: u8) -> Result<Packet<'a>, D
     let udp =
         Udp { src_port: be16::<0, _>(head), dst_port: be16::<2, _>(head), data: rest.data, len: rest.len };
     if (tunnel::is_port(udp.dst_port) || tunnel::is_port(udp.src_port))
-        && let Some(inner) = tunnel::decode(&udp, depth)
+        && let Some(inner) = tunnel::decode((udp.src_port, udp.dst_port), rest.resized(rest.len), depth)
     {
         return inner;
     }

@@ -4,7 +4,7 @@
 //! the reserved bits and its content parses; everything else on its port is plain UDP.
 
 use super::span::{Span, be16};
-use super::{DecodeError, Packet, Udp, deeper, ethernet, ip, l2tp, nsh, ppp, wifi};
+use super::{DecodeError, Packet, deeper, ethernet, ip, l2tp, nsh, ppp, wifi};
 
 /// L2TP.
 const L2TP: u16 = 1701;
@@ -49,10 +49,13 @@ const PORTS: [u16; 8] = {
 
 /// The packet inside, or why there is none. `None` if the content is not that of the tunnel.
 #[cold]
-pub(super) fn decode<'a>(udp: &Udp<'a>, depth: u8) -> Option<Result<Packet<'a>, DecodeError>> {
-    let content = Span::new(udp.data, udp.len);
+pub(super) fn decode(
+    (src_port, dst_port): (u16, u16),
+    content: Span<'_>,
+    depth: u8,
+) -> Option<Result<Packet<'_>, DecodeError>> {
     // Standards fix the destination port; the source port is checked for replies through address translation.
-    let port = if is_port(udp.dst_port) { udp.dst_port } else { udp.src_port };
+    let port = if is_port(dst_port) { dst_port } else { src_port };
     let packet = match port {
         L2TP => l2tp::over_udp(content, depth),
         GTP_U => gtp_u(content, depth),
@@ -177,7 +180,7 @@ fn tzsp(content: Span<'_>, depth: u8) -> Result<Packet<'_>, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::super::sample::{INNER, INNER_V6, ethernet as frame, inner, udp_to, whole};
-    use super::super::{Payload, link};
+    use super::super::{Payload, Udp, link};
     use super::*;
 
     fn check(port: u16, parts: &[&[u8]], expected: Result<Packet<'_>, DecodeError>) {

@@ -39,6 +39,38 @@ pub fn usual_udp(link: u16, data: &[u8]) -> Option<UsualUdp<'_>> {
     }
 }
 
+/// Source and destination address of a packet that carries no tunnel: TCP, or UDP on a port that no tunnel uses,
+/// below the same headers as [`usual_udp`] takes. `None` for everything else: [`decode`](super::decode) says
+/// what it is.
+// HOT: of every frame, while there are targets.
+#[inline]
+pub fn usual_hosts(link: u16, data: &[u8]) -> Option<Hosts> {
+    match network(link, data)? {
+        (ethernet::IPV4, packet) => {
+            let head = packet.first_chunk::<24>()?;
+            let flags_and_protocol = be32::<6, _>(head) & 0x3fff_00ff;
+            let is_whole = head[0] == 0x45
+                && (flags_and_protocol == u32::from(ip::TCP)
+                    || flags_and_protocol == u32::from(ip::UDP) && !has_tunnel_port(be32::<20, _>(head)));
+            is_whole.then(|| Hosts::V4(be32::<12, _>(head), be32::<16, _>(head)))
+        }
+        (ethernet::IPV6, packet) => {
+            let head = packet.first_chunk::<44>()?;
+            let is_whole = head[0] >> 4 == 6
+                && (head[6] == ip::TCP || head[6] == ip::UDP && !has_tunnel_port(be32::<40, _>(head)));
+            let address = |at: usize| head[at..].first_chunk().map(|bytes| u128::from_be_bytes(*bytes));
+            if is_whole { Some(Hosts::V6(address(8)?, address(24)?)) } else { None }
+        }
+        _ => None,
+    }
+}
+
+/// Whether a tunnel uses one of two ports.
+#[inline]
+fn has_tunnel_port(ports: u32) -> bool {
+    tunnel::is_port((ports >> 16) as u16) || tunnel::is_port(ports as u16)
+}
+
 /// The EtherType and what follows it.
 #[inline]
 fn network(link: u16, data: &[u8]) -> Option<(u16, &[u8])> {
@@ -92,7 +124,7 @@ fn v6(packet: &[u8]) -> Option<UsualUdp<'_>> {
 #[inline]
 fn datagram(ports: u32, length: u16, payload: &[u8]) -> Option<Udp<'_>> {
     let (src_port, dst_port) = ((ports >> 16) as u16, ports as u16);
-    if tunnel::is_port(src_port) || tunnel::is_port(dst_port) {
+    if has_tunnel_port(ports) {
         return None;
     }
     let len = usize::from(length) - 8;
@@ -114,7 +146,7 @@ mod tests {
             Hosts::V4(src, dst) => (Ipv4Addr::from_bits(src).into(), Ipv4Addr::from_bits(dst).into(), 20),
             Hosts::V6(src, dst) => (Ipv6Addr::from_bits(src).into(), Ipv6Addr::from_bits(dst).into(), 40),
         };
-        let ip = Ip { src, dst, proto: ip::UDP, len: usual.ip_len, header_len, id: usual.id };
+        let ip = Ip { src, dst, proto: ip::UDP, len: usual.ip_len, header_len, id: usual.id, at: 0 };
         Packet { ip, depth: 0, payload: Payload::Udp(usual.udp) }
     }
 
@@ -147,6 +179,7 @@ mod tests {
         let usual = usual_udp(link, data);
         if let Some(usual) = usual {
             let general = link::decode(link, Span::new(data, wire_len));
+            let general = general.map(|found| Packet { ip: Ip { at: 0, ..found.ip }, ..found });
             assert_eq!(Ok(packet(usual)), general, "link {link}: {data:x?}");
         }
         usual.is_some()
