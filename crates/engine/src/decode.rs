@@ -51,6 +51,10 @@ impl<X: Tracker> Engine<X> {
                 self.counters.fragments += 1;
                 let whole = self.fragments.push((&packet.ip, packet.depth), fragment, time, frames);
                 let Some(whole) = whole else { return };
+                if S::TARGETS {
+                    let carried = (time, &whole.frames[..]);
+                    self.targets.offer_reassembled((whole.ip, packet.depth), &whole.bytes, carried, sink);
+                }
                 match frame::decode_payload(whole.ip, packet.depth, &whole.bytes) {
                     Ok(packet) => self.packet(&packet, time, &whole.frames, sink),
                     Err(reason) => self.counters.skipped[reason.index()] += 1,

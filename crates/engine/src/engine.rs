@@ -20,6 +20,7 @@ use crate::sink::{CallNumber, RtpSeen, Sink};
 use crate::table::due::DueTimers;
 use crate::table::hash::Hasher;
 use crate::table::timers::TimerWheel;
+use crate::targets::Targets;
 use crate::team::{Links, Member};
 use crate::tracker::Tracker;
 use crate::trackers::Trackers;
@@ -52,6 +53,8 @@ pub struct Engine<X = ()> {
     /// Packets dropped before this engine, a running total.
     pub(crate) external_drops: u64,
     pub(crate) due: DueTimers,
+    /// Addresses whose packets the sink wants.
+    pub(crate) targets: Arc<Targets>,
     /// None while a batch uses it.
     pub(crate) prefetched: Option<Box<PrefetchRing>>,
 }
@@ -94,6 +97,11 @@ impl<X: Tracker> Engine<X> {
         &self.trackers.added
     }
 
+    /// The added tracker, to be asked or told something between two batches.
+    pub fn tracker_mut(&mut self) -> &mut X {
+        &mut self.trackers.added
+    }
+
     pub(crate) fn with(config: Config, links: Option<Links>, added: X) -> Self {
         let hasher = Hasher::new(config.seed);
         let shares = MemoryShares::of(config.memory);
@@ -124,6 +132,7 @@ impl<X: Tracker> Engine<X> {
             due: DueTimers::new(config.timers(), config.live),
             paths: Arc::default(),
             receivers: config.receivers,
+            targets: Arc::new(Targets::new(config.seed)),
             hasher,
             prefetched: None,
         }
@@ -143,11 +152,20 @@ impl<X: Tracker> Engine<X> {
             if S::PACKETS {
                 ring.prefetch_sink(index, &self.streams, sink);
             }
+            if S::TARGETS {
+                self.targets.offer(frame, sink);
+            }
             let prefetched = ring.step::<X>(frames, index, &self.streams, &self.hasher);
             self.frame(frame, prefetched, sink);
         }
         self.prefetched = Some(ring);
         self.flush_live();
+    }
+
+    /// Has the packets of these addresses offered to [`Sink::target`], from the next frame on. The set may change
+    /// at any time, by others too.
+    pub fn watch(&mut self, targets: Arc<Targets>) {
+        self.targets = targets;
     }
 
     /// Reports that time has passed without a frame.

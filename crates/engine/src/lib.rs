@@ -39,6 +39,7 @@
 //! | `continued`, `restart` | calls that go on over a restart of the program |
 //! | [`team`], `exchange`, `stages`, `media_stage`, `round_robin` | several engines that share the work |
 //! | `update` | what signalling tells media, between workers too |
+//! | `targets` | addresses whose packets a sink wants |
 //! | `memory` | how tables divide their memory |
 //! | `table` | tables of fixed size, hashes, timers |
 #![forbid(unsafe_code)]
@@ -68,6 +69,7 @@ mod restart;
 mod round_robin;
 mod stages;
 mod table;
+mod targets;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -85,8 +87,11 @@ pub use delivery::Completer;
 pub use engine::Engine;
 pub use media::stream_id;
 pub use round_robin::RoundRobin;
-pub use sink::{CallPhase, IntervalSeen, RegistrationAttempt, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd};
+pub use sink::{
+    CallPhase, IntervalSeen, RegistrationAttempt, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd, TargetSeen,
+};
 pub use table::slots::{Slots, Ticket};
+pub use targets::Targets;
 pub use tracker::{Sharing, Tracker, Wants};
 pub use transaction_counts::TransactionCounts;
 pub use update::{CallNumber, RecordedPackets};

@@ -2,7 +2,8 @@
 
 use std::any::Any;
 
-use ringtap_model::{Call, Endpoint, Message, Nanos, Registration, Stream, Transaction, Transport};
+use ringtap_model::{Call, Endpoint, Frame, Message, Nanos, Registration, Stream, Transaction, Transport};
+use ringtap_wire::frame::Ip;
 use ringtap_wire::sip;
 
 use crate::deferred::DeferredCall;
@@ -98,6 +99,25 @@ pub struct RtcpSeen<'a> {
     pub call: Option<CallNumber>,
 }
 
+/// A packet of an address in [`Targets`](crate::Targets), or that seems to be.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetSeen<'a> {
+    /// Capture time.
+    pub time: Nanos,
+    /// Numbers of the frames that carried it, ascending.
+    pub frames: &'a [u64],
+    /// The frame. None where the packet was in a tunnel whose datagram came in fragments.
+    pub frame: Option<&'a Frame<'a>>,
+    /// The header with the address. A fragment is offered as it is.
+    pub ip: Ip,
+    /// The captured bytes of the packet, from that header on.
+    pub packet: &'a [u8],
+    /// Source and destination port of TCP, UDP or SCTP. None for all else, and for fragments after the first.
+    pub ports: Option<(u16, u16)>,
+    /// How many tunnels the packet is in.
+    pub depth: u8,
+}
+
 /// An attempt to register that ended: each with its challenges and repeats is one (RFC 6076 section 4.1), but
 /// that credentials which are challenged again are told each time.
 #[derive(Clone, Copy, Debug)]
@@ -147,6 +167,8 @@ pub trait Sink {
     /// Whether the engine calls [`Sink::deferred`] in place of [`Sink::call`] and [`Sink::lost`], unless it
     /// has an added tracker that wants calls.
     const DEFERRED: bool = false;
+    /// Whether the engine calls [`Sink::target`]. When false it costs nothing.
+    const TARGETS: bool = false;
 
     /// A call ended, with its streams in order of their first packet.
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>);
@@ -193,6 +215,10 @@ pub trait Sink {
     /// The same packet, some packets later: what [`Sink::prefetch`] asked for is in the cache now, and tells
     /// what else to prefetch.
     fn prefetch_further(&self, _stream_slot: u32) {}
+    /// A packet with the address of a target ([`Engine::watch`](crate::Engine::watch)): before whatever else is
+    /// told of its frame, once for each header that has one, from the outermost inwards. The set of addresses
+    /// is a filter: the sink has to compare.
+    fn target(&mut self, _seen: &TargetSeen<'_>) {}
     /// An RTCP datagram of a stream whose RTP this worker has seen.
     fn rtcp(&mut self, _seen: &RtcpSeen<'_>) {}
     /// No further packet of the stream follows: it has ended, or proved not to be RTP. Called in the worker

@@ -1,0 +1,238 @@
+//! Addresses whose packets a sink wants: the targets of interception.
+//!
+//! [`Targets`] is shared by whoever knows the targets, one writer, and every engine. A change takes effect with
+//! the next frame; nothing is stopped or built anew. A frame is offered for each of its IP headers, those of
+//! tunnels too, that has such an address. The set is a filter: a sink compares addresses itself.
+
+mod filter;
+mod search;
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ringtap_wire::frame::Hosts;
+
+use filter::{Filter, Members};
+
+/// The addresses, of all targets. Readers never wait.
+///
+/// INVARIANT: an address that was added, and not removed as often, is found.
+#[derive(Debug)]
+pub struct Targets {
+    /// Networks that were added and not removed.
+    networks: AtomicUsize,
+    ipv4: Filter,
+    /// IPv6 by its first 64 bits: addresses and prefixes of at least that length.
+    links: Filter,
+    /// IPv6 by its first 48 bits: shorter prefixes.
+    sites: Filter,
+    /// There are networks too wide for a filter: every packet of that version is offered.
+    all_ipv4: AtomicBool,
+    all_ipv6: AtomicBool,
+    writer: Mutex<Writer>,
+}
+
+/// What only the writer needs.
+#[derive(Debug, Default)]
+struct Writer {
+    ipv4: Members,
+    links: Members,
+    sites: Members,
+    wide_ipv4: usize,
+    wide_ipv6: usize,
+}
+
+/// Networks with more keys than this are not entered one by one.
+const MOST_KEYS: u64 = 4096;
+
+impl Targets {
+    /// None yet. The seed is any number that senders do not know.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            networks: AtomicUsize::new(0),
+            ipv4: Filter::new(seed),
+            links: Filter::new(seed.wrapping_add(1)),
+            sites: Filter::new(seed.wrapping_add(2)),
+            all_ipv4: AtomicBool::new(false),
+            all_ipv6: AtomicBool::new(false),
+            writer: Mutex::default(),
+        }
+    }
+
+    /// Wants the packets of an address, or of a network with so many leading bits in common. What is added
+    /// twice has to be removed twice.
+    pub fn add(&self, address: IpAddr, bits: u8) {
+        let mut writer = self.writer();
+        match Keys::of(address, bits) {
+            Keys::Ipv4(keys) => keys.for_each(|key| writer.ipv4.add(key, &self.ipv4)),
+            Keys::Link(key) => writer.links.add(key, &self.links),
+            Keys::Sites(keys) => keys.for_each(|key| writer.sites.add(key, &self.sites)),
+            Keys::AllIpv4 => writer.wide_ipv4 += 1,
+            Keys::AllIpv6 => writer.wide_ipv6 += 1,
+        }
+        self.open(&writer);
+        self.networks.fetch_add(1, Ordering::Release);
+    }
+
+    /// No longer wants what was added by the same address and length.
+    pub fn remove(&self, address: IpAddr, bits: u8) {
+        let mut writer = self.writer();
+        match Keys::of(address, bits) {
+            Keys::Ipv4(keys) => keys.for_each(|key| writer.ipv4.remove(key, &self.ipv4)),
+            Keys::Link(key) => writer.links.remove(key, &self.links),
+            Keys::Sites(keys) => keys.for_each(|key| writer.sites.remove(key, &self.sites)),
+            Keys::AllIpv4 => writer.wide_ipv4 = writer.wide_ipv4.saturating_sub(1),
+            Keys::AllIpv6 => writer.wide_ipv6 = writer.wide_ipv6.saturating_sub(1),
+        }
+        self.open(&writer);
+        let fewer = |networks: usize| networks.checked_sub(1);
+        // Removing what was never added leaves none.
+        let _ = self.networks.fetch_update(Ordering::Release, Ordering::Relaxed, fewer);
+    }
+
+    /// Whether there is any. HOT.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.networks.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether a packet between these two may be one's. HOT.
+    #[inline]
+    pub(crate) fn may_have(&self, hosts: Hosts) -> bool {
+        match hosts {
+            Hosts::V4(src, dst) => {
+                self.ipv4.may_have(src.into())
+                    || self.ipv4.may_have(dst.into())
+                    || self.all_ipv4.load(Ordering::Relaxed)
+            }
+            Hosts::V6(src, dst) => {
+                let has = |address: u128| {
+                    self.links.may_have(link_key(address)) || self.sites.may_have(site_key(address))
+                };
+                has(src) || has(dst) || self.all_ipv6.load(Ordering::Relaxed)
+            }
+        }
+    }
+
+    fn open(&self, writer: &Writer) {
+        self.all_ipv4.store(writer.wide_ipv4 > 0, Ordering::Relaxed);
+        self.all_ipv6.store(writer.wide_ipv6 > 0, Ordering::Relaxed);
+    }
+
+    fn writer(&self) -> MutexGuard<'_, Writer> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is entered for a network.
+enum Keys {
+    Ipv4(std::ops::RangeInclusive<u64>),
+    Link(u64),
+    Sites(std::ops::RangeInclusive<u64>),
+    AllIpv4,
+    AllIpv6,
+}
+
+impl Keys {
+    fn of(address: IpAddr, bits: u8) -> Self {
+        // Of the keys of so many bits, those that have the network's in common.
+        let range = |key: u64, free: u32| {
+            (free <= MOST_KEYS.ilog2()).then(|| key >> free << free..=key | !(!0 << free))
+        };
+        match address {
+            IpAddr::V4(address) => range(u64::from(address.to_bits()), 32 - u32::from(bits.min(32)))
+                .map_or(Self::AllIpv4, Self::Ipv4),
+            IpAddr::V6(address) if bits >= 64 => Self::Link(link_key(address.to_bits())),
+            IpAddr::V6(address) => {
+                let free = 48 - u32::from(bits.min(48));
+                range(site_key(address.to_bits()), free).map_or(Self::AllIpv6, Self::Sites)
+            }
+        }
+    }
+}
+
+#[inline]
+fn link_key(address: u128) -> u64 {
+    (address >> 64) as u64
+}
+
+#[inline]
+fn site_key(address: u128) -> u64 {
+    (address >> 80) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn has(targets: &Targets, address: &str) -> bool {
+        targets.may_have(hosts(address.parse().unwrap()))
+    }
+
+    /// Of a packet to the address, from one that is no target.
+    fn hosts(address: IpAddr) -> Hosts {
+        match address {
+            IpAddr::V4(address) => Hosts::V4(0, address.to_bits()),
+            IpAddr::V6(address) => Hosts::V6(0, address.to_bits()),
+        }
+    }
+
+    #[test]
+    fn addresses_and_networks_come_and_go() {
+        let targets = Targets::new(3);
+        assert!(targets.is_empty());
+        for (network, bits, inside, outside) in [
+            ("192.0.2.7", 32, "192.0.2.7", "192.0.2.8"),
+            ("192.0.2.0", 28, "192.0.2.15", "192.0.2.16"),
+            ("10.16.0.0", 20, "10.16.15.255", "10.16.16.0"),
+            ("2001:db8:7::1", 128, "2001:db8:7::1", "2001:db8:7:1::1"),
+            ("2001:db8:7:3::", 64, "2001:db8:7:3:ffff::1", "2001:db8:7:4::1"),
+            ("2001:db8:7:100::", 56, "2001:db8:7:1ff::1", "2001:db8:8::1"),
+            ("2001:db8:10::", 44, "2001:db8:1f:ffff::1", "2001:db8:20::1"),
+        ] {
+            targets.add(network.parse().unwrap(), bits);
+            assert!(!targets.is_empty());
+            assert!(has(&targets, inside) && !has(&targets, outside), "{network}/{bits}");
+            targets.add(network.parse().unwrap(), bits);
+            targets.remove(network.parse().unwrap(), bits);
+            assert!(has(&targets, inside), "{network}/{bits} was added twice");
+            targets.remove(network.parse().unwrap(), bits);
+            assert!(!has(&targets, inside) && targets.is_empty(), "{network}/{bits}");
+        }
+    }
+
+    #[test]
+    fn a_network_too_wide_for_a_filter_has_every_packet_offered() {
+        let targets = Targets::new(3);
+        targets.add("10.0.0.0".parse().unwrap(), 8);
+        assert!(has(&targets, "192.0.2.1") && !has(&targets, "2001:db8::1"));
+        targets.add("2001:db8::".parse().unwrap(), 32);
+        assert!(has(&targets, "2001:dead::1"));
+        targets.remove("10.0.0.0".parse().unwrap(), 8);
+        assert!(!has(&targets, "10.0.0.1") && has(&targets, "2001:db8::1"));
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_inside_a_network_is_found(seed: u64, address: IpAddr, bits in 0u8..=128, host: u128) {
+            let inside: IpAddr = match address {
+                IpAddr::V4(own) => {
+                    let free = u32::MAX.checked_shr(bits.min(32).into()).unwrap_or(0);
+                    (own.to_bits() & !free | host as u32 & free).to_be_bytes().into()
+                }
+                IpAddr::V6(own) => {
+                    let free = u128::MAX.checked_shr(bits.into()).unwrap_or(0);
+                    (own.to_bits() & !free | host & free).to_be_bytes().into()
+                }
+            };
+            let targets = Targets::new(seed);
+            targets.add(address, bits);
+            prop_assert!(targets.may_have(hosts(inside)));
+            targets.remove(address, bits);
+            prop_assert!(!targets.may_have(hosts(inside)));
+        }
+    }
+}
