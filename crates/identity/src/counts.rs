@@ -31,6 +31,8 @@ pub struct Counts {
     pub requests_evicted: u64,
     /// User-Names and station ids of one packet or session that were too many.
     pub names_dropped: u64,
+    /// Attempts to log in that were not kept: nobody took those before them.
+    pub attempts_dropped: u64,
     /// Addresses of one packet or session that were too many.
     pub addresses_dropped: u64,
 }

@@ -26,12 +26,14 @@
 //! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
 //! | `pending` | requests that wait for their answers |
 //! | `line`, `key` | what a session without an id is found by; hashes of what is looked for |
+//! | `attempt` | somebody asked to be let in, or was refused |
 //! | `resumed` | a session that goes on after a restart, from its record |
 //! | `holders`, `prefix` | who had an address |
 //! | `secrets`, `counts`, `carried` | shared secrets, figures, where a packet was seen |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
 
+mod attempt;
 mod carried;
 mod counts;
 mod facts;
@@ -53,6 +55,7 @@ mod slots;
 mod table;
 mod tracker;
 
+pub use attempt::Attempt;
 pub use carried::Carried;
 pub use counts::Counts;
 pub use holders::{Holder, Holders};

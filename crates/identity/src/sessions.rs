@@ -7,6 +7,7 @@ use std::sync::Arc;
 use ringtap_model::{Identity, Nanos, SessionBegin, SessionEnd};
 use ringtap_wire::radius::{Verdict, View, code};
 
+use crate::attempt::Attempt;
 use crate::carried::Carried;
 use crate::counts::Counts;
 use crate::facts::{Assigned, Facts};
@@ -55,6 +56,8 @@ pub struct Sessions {
     over: Vec<Identity>,
     /// Sessions whose record has to be made again; `None` where nobody asks for it.
     changed: Option<VecDeque<Serial>>,
+    /// Attempts to log in that were not taken yet; `None` where nobody asks for them.
+    attempts: Option<Vec<Attempt>>,
 }
 
 impl Sessions {
@@ -69,6 +72,7 @@ impl Sessions {
             counts: Counts::default(),
             over: Vec::new(),
             changed: None,
+            attempts: None,
         }
     }
 
@@ -76,6 +80,12 @@ impl Sessions {
     #[must_use]
     pub fn noting_changes(self) -> Self {
         Self { changed: Some(VecDeque::new()), ..self }
+    }
+
+    /// The same, of each report about a session, and notes attempts to log in, for [`Sessions::take_attempts`].
+    #[must_use]
+    pub fn noting_everything(self) -> Self {
+        Self { attempts: Some(Vec::new()), ..self.noting_changes() }
     }
 
     /// Goes on with a session that had not ended when this record of it was made. One that has ended is left
@@ -142,6 +152,27 @@ impl Sessions {
             records.push(session.record());
         }
         records
+    }
+
+    /// Requests to be let in and refusals since this was last asked, in their order. Grants are changes of a
+    /// session.
+    pub fn take_attempts(&mut self) -> Vec<Attempt> {
+        self.attempts.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    /// Records of the sessions that have not ended, in no order: made one by one, since they may be many.
+    pub fn records(&self) -> impl Iterator<Item = Identity> {
+        self.table.sessions().filter(|session| session.end.is_none()).map(|session| session.record())
+    }
+
+    /// Notes an attempt to log in.
+    fn note_attempt(&mut self, facts: &Facts, sender: IpAddr, is_refused: bool, carried: Carried) {
+        let Some(attempts) = self.attempts.as_mut().filter(|_| facts.is_about_somebody()) else { return };
+        if attempts.len() >= MOST_ATTEMPTS {
+            self.counts.attempts_dropped += 1;
+            return;
+        }
+        attempts.push(Attempt::of(facts, facts.nas(sender), is_refused, carried));
     }
 
     /// Notes that the record of a session has to be made again.
@@ -215,6 +246,10 @@ impl Sessions {
         let facts = Facts::read(view);
         let session = match view.code() {
             code::ACCOUNTING_REQUEST => self.accounting(&facts, carried),
+            code::ACCESS_REQUEST => {
+                self.note_attempt(&facts, carried.src.ip, false, carried);
+                None
+            }
             _ => None,
         };
         let (code, time) = (view.code(), carried.time);
@@ -241,7 +276,10 @@ impl Sessions {
         let (asked, mut session) = (std::mem::take(&mut request.facts), request.session);
         match view.code() {
             code::ACCESS_ACCEPT => session = self.accepted(&asked, view, key.client.ip, carried),
-            code::ACCESS_REJECT => self.counts.rejected += 1,
+            code::ACCESS_REJECT => {
+                self.counts.rejected += 1;
+                self.note_attempt(&asked, key.client.ip, true, carried);
+            }
             code::DISCONNECT_ACK => session = self.disconnected(&asked, key.server.ip, carried),
             code::COA_ACK => session = self.changed(&asked, key.server.ip),
             _ => {}
@@ -358,7 +396,8 @@ impl Sessions {
             let names = session.known.names();
             report.apply(session);
             session.learn(facts, &mut self.counts);
-            if report.status != Status::Interim || session.known.names() != names {
+            let is_new = report.status != Status::Interim || session.known.names() != names;
+            if is_new || self.attempts.is_some() {
                 self.note_change(serial);
             }
         }
@@ -556,6 +595,8 @@ impl Limits {
     }
 }
 
+/// Attempts to log in that are kept until they are taken.
+const MOST_ATTEMPTS: usize = 65_536;
 /// How long the record of a session that has ended waits for late reports.
 const LINGER: Nanos = Nanos::from_secs(60);
 /// How late a report may be.

@@ -58,6 +58,11 @@ impl Table {
         self.sessions.get_mut(serial)
     }
 
+    /// All, in no order.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().map(|(_, session)| session)
+    }
+
     pub(crate) fn contains(&self, serial: Serial) -> bool {
         self.sessions.get(serial).is_some()
     }

@@ -6,7 +6,9 @@ use ringtap_wire::radius::{View, looks_like_radius};
 use crate::carried::Carried;
 use crate::sessions::Sessions;
 
-/// Emits an [`Identity`](ringtap_model::Identity) for each session, and [`Counts`](crate::Counts) at the end.
+/// Emits an [`Identity`](ringtap_model::Identity) for each session that is over and, where its sessions note
+/// changes, for each change; an [`Attempt`](crate::Attempt) for each of those that they note; and
+/// [`Counts`](crate::Counts) at the end.
 ///
 /// For one engine: of a team, workers would see the NAS's packets or the server's.
 #[derive(Debug)]
@@ -16,6 +18,11 @@ impl IdentityTracker {
     /// Follows these sessions.
     pub fn new(sessions: Sessions) -> Self {
         Self(sessions)
+    }
+
+    /// The sessions.
+    pub fn sessions(&mut self) -> &mut Sessions {
+        &mut self.0
     }
 }
 
@@ -29,6 +36,8 @@ impl Tracker for IdentityTracker {
             Ok(view) => self.0.packet(&view, Carried { time, src, dst, frame }),
             Err(_) => self.0.malformed(),
         }
+        self.0.take_attempts().iter().for_each(|attempt| cx.emit(attempt));
+        self.0.take_changed(usize::MAX).iter().for_each(|identity| cx.emit(identity));
         self.0.take().iter().for_each(|identity| cx.emit(identity));
     }
 
