@@ -44,6 +44,16 @@ impl Network {
 }
 
 impl Network {
+    /// One address.
+    pub fn of(address: IpAddr) -> Self {
+        Self { address, bits: if address.is_ipv4() { 32 } else { 128 } }
+    }
+
+    /// How many first bits its addresses have in common.
+    pub fn bits(&self) -> u8 {
+        self.bits
+    }
+
     /// Its first and its last address.
     pub fn ends(&self) -> (IpAddr, IpAddr) {
         match self.address {
