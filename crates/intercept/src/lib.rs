@@ -1,2 +1,39 @@
-//! Interception: what of the traffic a warrant is entitled to.
+//! Interception: which packets and events of the traffic a warrant is entitled to.
+//!
+//! An [`Interception`] takes frames: its engine follows sessions and calls, and an [`Interceptor`] is told of them
+//! and of the orders, and gives a [`Product`] exactly what each order is entitled to: events (IRI), content, and notices of its
+//! beginning and end. Packets by address come from the engine's [`Targets`](ringtap_engine::Targets), which it
+//! keeps up to date, so that a target's first packet after the packet that gave it an address is seen.
+//!
+//! Not here: who may order what (crate `warrant`), how product is encoded and delivered (crate `handover`),
+//! threads, clocks.
+//!
+//! The one invariant: nothing reaches a product outside of its order's time, its targets, and what it delivers.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `interception` | an engine with an interceptor behind it |
+//! | `interceptor` | what is told, and which orders are in force |
+//! | `orders` | the orders, and when one of them begins or ends |
+//! | `accesses`, `addresses` | sessions of targets, and the addresses that they have |
+//! | `calls`, `parties` | calls of targets; whom a SIP message names |
+//! | `names` | by what a session is named |
+//! | `product` | what receives it, and how much it was |
+//! | `files` | product as files |
 #![forbid(unsafe_code)]
+
+mod accesses;
+mod addresses;
+mod calls;
+mod files;
+mod interception;
+mod interceptor;
+mod names;
+mod orders;
+mod parties;
+mod product;
+
+pub use files::{FilesError, ProductFiles, WrittenFile, WrittenOrder};
+pub use interception::{Closed, Interception};
+pub use interceptor::{Interceptor, Limits, WantsSessions};
+pub use product::{Figures, Product};

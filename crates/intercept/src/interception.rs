@@ -1,0 +1,153 @@
+//! An engine with an interceptor behind it.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use ringtap_engine::{
+    CallNumber, CallPhase, Config, Counters, Engine, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd, TargetSeen,
+    Targets,
+};
+use ringtap_identity::{Attempt, Counts, IdentityTracker, Sessions};
+use ringtap_model::{Call, Frame, Identity, Message, Registration};
+use ringtap_warrant::{Liid, Order};
+
+use crate::interceptor::{Interceptor, Limits};
+use crate::product::{Figures, Product};
+
+/// Gives orders what they are entitled to of the frames of one packet source.
+///
+/// Set the orders with [`Interception::replace_orders`], feed frames in capture order with
+/// [`Interception::batch`], end with [`Interception::close`].
+pub struct Interception<P> {
+    engine: Engine<IdentityTracker>,
+    sink: Listening<P>,
+}
+
+/// What the engine tells goes on to the interceptor.
+struct Listening<P> {
+    interceptor: Interceptor,
+    product: P,
+    sessions: Counts,
+}
+
+impl<P: Product> Interception<P> {
+    /// With an engine of this configuration, and sessions of these limits and secrets.
+    pub fn new(config: Config, sessions: Sessions, limits: Limits, product: P) -> Self {
+        let targets = Arc::new(Targets::new(config.seed));
+        let tracker = IdentityTracker::new(sessions.noting_everything());
+        let mut engine = Engine::with_tracker(config, tracker);
+        engine.watch(Arc::clone(&targets));
+        let interceptor = Interceptor::new(targets, limits);
+        Self { engine, sink: Listening { interceptor, product, sessions: Counts::default() } }
+    }
+
+    /// From the next frame on these orders count.
+    pub fn replace_orders(&mut self, orders: Vec<Order>) {
+        let Listening { interceptor, product, .. } = &mut self.sink;
+        if interceptor.replace_orders(orders, product) {
+            self.tell_open_sessions();
+        }
+    }
+
+    /// Handles frames in capture order.
+    pub fn batch(&mut self, frames: &[Frame<'_>]) {
+        let mut rest = frames;
+        while let Some(first) = rest.first() {
+            let Listening { interceptor, product, .. } = &mut self.sink;
+            if interceptor.advance(first.time, product) {
+                self.tell_open_sessions();
+            }
+            // An order that begins or ends in the middle of a batch cuts it.
+            let next = self.sink.interceptor.next_change();
+            let len = rest.iter().skip(1).take_while(|frame| frame.time < next).count() + 1;
+            let (part, after) = rest.split_at(len);
+            self.engine.batch(part, &mut self.sink);
+            let Listening { interceptor, product, .. } = &mut self.sink;
+            interceptor.frames(part, product);
+            rest = after;
+        }
+    }
+
+    /// Ends the input. Returns what was given product, and what was counted. Sessions and calls that have not ended
+    /// are told no end: they go on.
+    pub fn close(mut self) -> (P, Closed) {
+        self.engine.close(&mut self.sink);
+        let Listening { interceptor, product, sessions } = self.sink;
+        (product, Closed { interceptor, sessions, counters: self.engine.counters().clone() })
+    }
+
+    /// What product is given to.
+    pub fn product(&mut self) -> &mut P {
+        &mut self.sink.product
+    }
+
+    fn tell_open_sessions(&mut self) {
+        let Listening { interceptor, product, .. } = &mut self.sink;
+        for record in self.engine.tracker_mut().sessions().records() {
+            interceptor.open_session(&record, product);
+        }
+    }
+}
+
+/// What was counted.
+#[derive(Debug)]
+pub struct Closed {
+    interceptor: Interceptor,
+    /// Of RADIUS.
+    pub sessions: Counts,
+    /// Of frames.
+    pub counters: Counters,
+}
+
+impl Closed {
+    /// What was given to an order.
+    pub fn figures(&self, liid: &Liid) -> Figures {
+        self.interceptor.figures(liid)
+    }
+}
+
+impl<P: Product> Sink for Listening<P> {
+    const PACKETS: bool = true;
+    const PROGRESS: bool = true;
+    const TARGETS: bool = true;
+
+    fn call(&mut self, call: Call, _: Vec<StreamEnd>) {
+        self.interceptor.call(&call);
+    }
+
+    fn stream(&mut self, _: StreamEnd) {}
+
+    fn registration(&mut self, _: Registration) {}
+
+    fn message(&mut self, _: Message) {}
+
+    fn event(&mut self, event: &dyn Any) {
+        if let Some(record) = event.downcast_ref::<Identity>() {
+            self.interceptor.session(record, &mut self.product);
+        } else if let Some(attempt) = event.downcast_ref::<Attempt>() {
+            self.interceptor.attempt(attempt, &mut self.product);
+        } else if let Some(counts) = event.downcast_ref::<Counts>() {
+            self.sessions = *counts;
+        }
+    }
+
+    fn progress(&mut self, phase: CallPhase, number: CallNumber, _: &Call) {
+        self.interceptor.progress(phase, number);
+    }
+
+    fn sip(&mut self, seen: &SipSeen<'_>) {
+        self.interceptor.message(seen, &mut self.product);
+    }
+
+    fn rtp(&mut self, seen: &RtpSeen<'_>) {
+        self.interceptor.rtp(seen, &mut self.product);
+    }
+
+    fn rtcp(&mut self, seen: &RtcpSeen<'_>) {
+        self.interceptor.rtcp(seen, &mut self.product);
+    }
+
+    fn target(&mut self, seen: &TargetSeen<'_>) {
+        self.interceptor.packet(seen, &mut self.product);
+    }
+}

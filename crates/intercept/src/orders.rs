@@ -1,0 +1,82 @@
+//! Orders, and when one of them begins or ends.
+
+use std::sync::Arc;
+
+use ringtap_model::Nanos;
+use ringtap_warrant::{Liid, Order, TargetIndex};
+
+/// All orders, and those in force.
+#[derive(Debug, Default)]
+pub(crate) struct Orders {
+    all: Vec<Arc<Order>>,
+    in_force: Vec<Arc<Order>>,
+    index: TargetIndex,
+    /// The latest time that was looked at: time never goes back, so that nothing is in force again that ended.
+    now: Nanos,
+}
+
+/// What changed.
+#[derive(Debug, Default)]
+pub(crate) struct Change {
+    pub(crate) ended: Vec<Arc<Order>>,
+    pub(crate) begun: Vec<Arc<Order>>,
+}
+
+impl Orders {
+    /// Replaces all. An order that is as it was goes on; one that was changed ends and begins anew.
+    pub(crate) fn replace(&mut self, orders: Vec<Order>) -> Change {
+        let known = |order: Order| {
+            let same = self.all.iter().find(|known| ***known == order);
+            same.map_or_else(|| Arc::new(order), Arc::clone)
+        };
+        self.all = orders.into_iter().map(known).collect();
+        self.change()
+    }
+
+    /// Goes on to a time.
+    pub(crate) fn advance(&mut self, now: Nanos) -> Option<Change> {
+        let is_due = now >= self.next_change();
+        self.now = self.now.max(now);
+        is_due.then(|| self.change())
+    }
+
+    /// When an order begins or ends next.
+    pub(crate) fn next_change(&self) -> Nanos {
+        let times = self.all.iter().flat_map(|order| [order.begins, order.ends]);
+        times.filter(|time| *time > self.now).min().unwrap_or(Nanos::MAX)
+    }
+
+    pub(crate) fn in_force(&self) -> &[Arc<Order>] {
+        &self.in_force
+    }
+
+    pub(crate) fn index(&self) -> &TargetIndex {
+        &self.index
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// The order in force with that identifier.
+    pub(crate) fn find(&self, liid: &Liid) -> Option<&Arc<Order>> {
+        self.in_force.iter().find(|order| order.liid == *liid)
+    }
+
+    fn change(&mut self) -> Change {
+        let is_in_force = |order: &&Arc<Order>| order.begins <= self.now && self.now < order.ends;
+        let now: Vec<Arc<Order>> = self.all.iter().filter(is_in_force).cloned().collect();
+        let is_in =
+            |orders: &[Arc<Order>], order: &Arc<Order>| orders.iter().any(|one| Arc::ptr_eq(one, order));
+        let before = std::mem::take(&mut self.in_force);
+        let change = Change {
+            ended: before.iter().filter(|order| !is_in(&now, order)).cloned().collect(),
+            begun: now.iter().filter(|order| !is_in(&before, order)).cloned().collect(),
+        };
+        self.index = TargetIndex::new(
+            now.iter().flat_map(|order| order.targets.iter().map(|target| (target, &order.liid))),
+        );
+        self.in_force = now;
+        change
+    }
+}
