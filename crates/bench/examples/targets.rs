@@ -32,12 +32,12 @@ impl<const TARGETS: bool> Sink for Counting<TARGETS> {
 /// Addresses that are looked for.
 const COUNTS: [u32; 4] = [0, 1, 10_000, 1_000_000];
 /// Packets of one measurement.
-const PACKETS: usize = 400_000;
+const PACKETS: usize = 104_000;
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let calls = arguments.next().and_then(|calls| calls.parse().ok()).unwrap_or(52_000_u32);
-    let rounds = arguments.next().and_then(|rounds| rounds.parse().ok()).unwrap_or(9_usize);
+    let rounds = arguments.next().and_then(|rounds| rounds.parse().ok()).unwrap_or(50_usize);
     let sets = COUNTS.map(targets);
     let (calls, streams) = (calls, 3 * calls as usize);
     let mut traffic = ActiveCalls::new(calls, Codec::G711);
@@ -71,13 +71,11 @@ fn main() {
             times[place].push(taken.as_secs_f64() * 1e9 / packets.len() as f64);
         }
     }
-    let median = times.map(|mut times| {
-        times.sort_by(f64::total_cmp);
-        times[times.len() / 2]
-    });
-    println!("{calls} calls, {rounds} rounds: {:.1} ns a packet without targets", median[0]);
+    // The shortest: what other programs of the machine take only adds to it.
+    let best = times.map(|times| times.into_iter().fold(f64::MAX, f64::min));
+    println!("{calls} calls, {rounds} rounds: {:.1} ns a packet without targets", best[0]);
     for (set, count) in COUNTS.iter().enumerate() {
-        let ratio = median[set + 1] / median[0];
+        let ratio = best[set + 1] / best[0];
         println!("{count:>9} targets: {ratio:.3} of that, {} packets offered", offered[set]);
     }
 }

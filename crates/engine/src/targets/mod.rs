@@ -102,15 +102,12 @@ impl Targets {
     pub(crate) fn may_have(&self, hosts: Hosts) -> bool {
         match hosts {
             Hosts::V4(src, dst) => {
-                self.ipv4.may_have(src.into())
-                    || self.ipv4.may_have(dst.into())
-                    || self.all_ipv4.load(Ordering::Relaxed)
+                self.ipv4.may_have([src.into(), dst.into()]) || self.all_ipv4.load(Ordering::Relaxed)
             }
             Hosts::V6(src, dst) => {
-                let has = |address: u128| {
-                    self.links.may_have(link_key(address)) || self.sites.may_have(site_key(address))
-                };
-                has(src) || has(dst) || self.all_ipv6.load(Ordering::Relaxed)
+                self.links.may_have([link_key(src), link_key(dst)])
+                    || self.sites.may_have([site_key(src), site_key(dst)])
+                    || self.all_ipv6.load(Ordering::Relaxed)
             }
         }
     }

@@ -16,12 +16,13 @@ impl Targets {
             return;
         }
         // What carries no tunnel, and is no target's, is most of the traffic.
-        if let Some(hosts) = frame::usual_hosts(frame.link.0, frame.data)
-            && !self.may_have(hosts)
-        {
-            return;
+        let hosts = match frame::plain_hosts(frame.link.0, frame.data) {
+            Some((src, dst)) => Some(Hosts::V4(src, dst)),
+            None => frame::usual_hosts(frame.link.0, frame.data),
+        };
+        if hosts.is_none_or(|hosts| self.may_have(hosts)) {
+            self.offer_layers(frame, sink);
         }
-        self.offer_layers(frame, sink);
     }
 
     /// From the outermost header inwards, also where what is inside cannot be decoded.

@@ -174,8 +174,26 @@ mod tests {
         ]
     }
 
+    /// A packet that is told to carry no tunnel carries none, and is between these hosts.
+    fn check_hosts(link: u16, data: &[u8], wire_len: usize) {
+        let hosts = usual_hosts(link, data);
+        if let Some((src, dst)) = super::super::plain_hosts(link, data) {
+            assert_eq!(hosts, Some(Hosts::V4(src, dst)), "link {link}: {data:x?}");
+        }
+        let general = link::decode(link, Span::new(data, wire_len));
+        if let (Some(hosts), Ok(found)) = (hosts, general) {
+            let expected = match (found.ip.src, found.ip.dst) {
+                (IpAddr::V4(src), IpAddr::V4(dst)) => Hosts::V4(src.to_bits(), dst.to_bits()),
+                (IpAddr::V6(src), IpAddr::V6(dst)) => Hosts::V6(src.to_bits(), dst.to_bits()),
+                _ => panic!("both ends are of one version"),
+            };
+            assert_eq!((hosts, found.depth), (expected, 0), "link {link}: {data:x?}");
+        }
+    }
+
     /// What is taken here is what the general way makes of the same bytes.
     fn check(link: u16, data: &[u8], wire_len: usize) -> bool {
+        check_hosts(link, data, wire_len);
         let usual = usual_udp(link, data);
         if let Some(usual) = usual {
             let general = link::decode(link, Span::new(data, wire_len));
