@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use ringtap_capture::Writer;
 use ringtap_handover::{
-    Cin, Content, CountryCode, EncodeError, Encoder, Handover, Identifiers, Iri, NameError, Notification,
-    Number, OperatorId, PayloadKey, TimeFormat,
+    Cin, Content, EncodeError, Encoder, Handover, Iri, NameError, Notification, Number, TimeFormat,
 };
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_warrant::{self as warrant, Liid, Order};
+use ringtap_warrant::{Liid, Order};
 use sha2::{Digest, Sha256};
 
+use crate::identifiers;
 use crate::product::Product;
 
 /// Why product could not be written.
@@ -175,20 +175,7 @@ struct OrderFiles {
 
 impl OrderFiles {
     fn create(directory: &Path, order: &Order, now: Nanos) -> Result<Self, FilesError> {
-        let country = |code: &warrant::CountryCode| CountryCode::new(code.as_str());
-        let identifiers = Identifiers {
-            liid: ringtap_handover::Liid::new(order.liid.octets())?,
-            authorisation: Some(country(&order.authorisation_country)?),
-            operator: OperatorId::new(order.operator.as_bytes())?,
-            element: None,
-            delivery: Some(country(&order.delivery_country)?),
-            point: None,
-        };
-        let key = match &order.payload_key {
-            Some(warrant::PayloadKey::Aes192Cbc(key)) => Some(PayloadKey::Aes192(key.clone())),
-            Some(warrant::PayloadKey::Aes256Cbc(key)) => Some(PayloadKey::Aes256(key.clone())),
-            _ => None,
-        };
+        let (identifiers, key) = identifiers::of_order(order)?;
         let base = directory.join(file_name(&order.liid));
         Ok(Self {
             encoder: Encoder::new(identifiers, TimeFormat::default(), key, now),

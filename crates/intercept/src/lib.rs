@@ -19,13 +19,16 @@
 //! | `calls`, `parties` | calls of targets; whom a SIP message names |
 //! | `names` | by what a session is named |
 //! | `product` | what receives it, and how much it was |
-//! | `files` | product as files |
+//! | `files`, `delivered` | product as files, and on its way to mediation functions |
+//! | `identifiers` | what PDUs say of their order |
 #![forbid(unsafe_code)]
 
 mod accesses;
 mod addresses;
 mod calls;
+mod delivered;
 mod files;
+mod identifiers;
 mod interception;
 mod interceptor;
 mod names;
@@ -33,6 +36,7 @@ mod orders;
 mod parties;
 mod product;
 
+pub use delivered::{Delivered, DeliveredError};
 pub use files::{FilesError, ProductFiles, WrittenFile, WrittenOrder};
 pub use interception::{Closed, Interception};
 pub use interceptor::{Interceptor, Limits, WantsSessions};
