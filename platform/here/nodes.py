@@ -132,15 +132,15 @@ class Process:
         self.path.unlink(missing_ok=True)
 
 
-def wait(condition, otherwise, pause=0.05):
+def wait(condition, otherwise, pause=0.05, patience=PATIENCE):
     """Waits until `condition` returns something true, asked each `pause` seconds, and returns that."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while time.monotonic() < end:
         result = condition()
         if result:
             return result
         time.sleep(pause)
-    raise Failure(f"{otherwise() if callable(otherwise) else otherwise} ({PATIENCE} s)")
+    raise Failure(f"{otherwise() if callable(otherwise) else otherwise} ({patience} s)")
 
 
 def address(name, interface="eth0"):
