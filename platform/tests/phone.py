@@ -7,6 +7,7 @@ It is run in the namespace of telephones: phone.py ADDRESS PORT USER PASSWORD CO
     call NUMBER SECONDS [DIGITS]     the code; whether the sound that it sent came back, and whether any other did. A digit is sent each 6 s
     wait NUMBER...                   registers, is busy for who calls, and prints each NOTIFY's body, until it is ended
     hold NUMBER COUNT                COUNT calls at once; the code of each; then all are ended
+    leave NUMBER COUNT MOMENT        COUNT calls at once that speak until MOMENT, in seconds since 1970, and are all ended at it; the code of each
 """
 
 import hashlib
@@ -46,6 +47,9 @@ class Message:
 
 
 class Phone:
+    # In Via, and at the end of the URI in Contact.
+    TRANSPORT, PARAMETERS = "UDP", ""
+
     def __init__(self, address, port, user, password):
         self.address, self.port, self.user, self.password = address, int(port), user, password
         self.sip = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -53,9 +57,9 @@ class Phone:
 
     def start(self, method, number, key, tag, sequence, target, to="", routes=(), extra=(), body=""):
         uri = target or (f"sip:{SERVER[0]}" if method == "REGISTER" else f"sip:{number}@{SERVER[0]}")
-        lines = [f"{method} {uri} SIP/2.0", f"Via: SIP/2.0/UDP {self.address}:{self.port};rport;branch=z9hG4bK{os.urandom(6).hex()}",
+        lines = [f"{method} {uri} SIP/2.0", f"Via: SIP/2.0/{self.TRANSPORT} {self.address}:{self.port};rport;branch=z9hG4bK{os.urandom(6).hex()}",
                  *routes, f"From: <sip:{self.user}@{SERVER[0]}>;tag={tag}", f"To: {to or f'<sip:{number}@{SERVER[0]}>'}", f"Call-ID: {key}",
-                 f"CSeq: {sequence} {method}", f"Contact: <sip:{self.user}@{self.address}:{self.port}>", "Max-Forwards: 70", *extra]
+                 f"CSeq: {sequence} {method}", f"Contact: <sip:{self.user}@{self.address}:{self.port}{self.PARAMETERS}>", "Max-Forwards: 70", *extra]
         if body:
             lines.append("Content-Type: application/sdp")
         return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", body]).encode(), uri
@@ -107,9 +111,12 @@ class Phone:
         got, _ = self.ask("REGISTER", self.user, ["Expires: 3600"])
         return got.code if got else 0
 
-    def invite(self, number, media=0):
-        body = (f"v=0\r\no=- 1 1 IN IP4 {self.address}\r\ns=-\r\nc=IN IP4 {self.address}\r\nt=0 0\r\nm=audio {media or 9000} RTP/AVP 8 101\r\n"
+    def offer(self, media):
+        return (f"v=0\r\no=- 1 1 IN IP4 {self.address}\r\ns=-\r\nc=IN IP4 {self.address}\r\nt=0 0\r\nm=audio {media or 9000} RTP/AVP 8 101\r\n"
                 "a=rtpmap:8 PCMA/8000\r\na=rtpmap:101 telephone-event/8000\r\na=fmtp:101 0-15\r\n")
+
+    def invite(self, number, media=0):
+        body = self.offer(media)
         got, (key, tag, sequence) = self.ask("INVITE", number, body=body)
         if not got or got.code >= 300:
             return got, None
@@ -118,8 +125,11 @@ class Phone:
         ack, _ = self.start("ACK", number, key, tag, sequence, target, got.header("To"), routes)
         self.sip.sendto(ack, SERVER)
 
-        def bye():
+        def bye(wait=True):
             message, _ = self.start("BYE", number, key, tag, sequence + 1, target, got.header("To"), routes)
+            if not wait:
+                self.sip.sendto(message, SERVER)
+                return message, key, sequence + 1
             return self.final(message, key, sequence + 1)
         return got, bye
 
@@ -158,7 +168,7 @@ class Phone:
             place, of = number % 300, number // 300
             if of >= 1 and of <= len(digits) and place < 8:
                 # Three of its eight packets say that it is over.
-                event = struct.pack("!BBH", int(digits[of - 1]), 0x8A if place >= 5 else 0x0A, 160 * (min(place, 5) + 1))
+                event = struct.pack("!BBH", "0123456789*#".index(digits[of - 1]), 0x8A if place >= 5 else 0x0A, 160 * (min(place, 5) + 1))
                 packet = struct.pack("!BBHII", 0x80, 101 | (0x80 if place == 0 else 0), sequence, stamp + 160 * 300 * of, ssrc) + event
             else:
                 packet = struct.pack("!BBHII", 0x80, 8, sequence, stamp + 160 * number, ssrc) + PATTERN
@@ -166,11 +176,11 @@ class Phone:
             number, sequence = number + 1, (sequence + 1) % 65536
             time.sleep(max(0, begun + 0.02 * number - time.monotonic()))
 
-    def answer(self, data, peer, status):
+    def answer(self, data, peer, status, extra=(), body=""):
         got = Message(data)
         lines = [line for name in ("Via", "From", "To", "Call-ID", "CSeq") for line in got.all(name)]
         lines = [f"{line};tag=phone" if line.lower().startswith("to:") and ";tag=" not in line else line for line in lines]
-        self.sip.sendto("\r\n".join([f"SIP/2.0 {status}", *lines, "Content-Length: 0", "", ""]).encode(), peer)
+        self.sip.sendto("\r\n".join([f"SIP/2.0 {status}", *lines, *extra, f"Content-Length: {len(body)}", "", body]).encode(), peer)
         return got
 
     def wait(self):
@@ -182,6 +192,23 @@ class Phone:
                 self.answer(data, peer, "486 Busy Here")
             elif data.startswith(b"NOTIFY"):
                 print(json.dumps({"body": self.answer(data, peer, "200 OK").body}), flush=True)
+
+    def leave(self, number, count, moment):
+        """Speaks to COUNT mailboxes, or to one in as many calls, and ends all of them in the same instant."""
+        calls, end = [], time.monotonic() + float(moment) - time.time()
+        for index in range(int(count)):
+            media = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            media.bind((self.address, self.port + 1000 + 2 * index))
+            got, bye = self.invite(number, self.port + 1000 + 2 * index)
+            calls.append((got.code if got else 0, bye))
+            if bye:
+                peer = (re.search(r"c=IN IP4 (\S+)", got.body)[1], int(re.search(r"m=audio (\d+)", got.body)[1]))
+                # A # skips what the mailbox says before the tone.
+                threading.Thread(target=self.speak, args=(media, peer, end, "#")).start()
+        time.sleep(max(0, end - time.monotonic()))
+        for sent in [bye(wait=False) for _, bye in calls if bye]:
+            self.final(*sent)
+        return [code for code, _ in calls]
 
     def hold(self, number, count):
         calls = [self.invite(number) for _ in range(int(count))]
@@ -202,7 +229,7 @@ def main():
     elif command == "register":
         print(json.dumps({"code": phone.register()}))
     else:
-        print(json.dumps({"call": phone.call, "hold": phone.hold}[command](*arguments)))
+        print(json.dumps({"call": phone.call, "hold": phone.hold, "leave": phone.leave}[command](*arguments)))
 
 
 if __name__ == "__main__":
