@@ -16,6 +16,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import signal
 import statistics
 import sys
 import time
@@ -26,6 +27,7 @@ sys.path.insert(0, str(HERE.parent / "here"))
 
 import capture  # noqa: E402
 import checks  # noqa: E402
+import images  # noqa: E402
 import nodes  # noqa: E402
 import telephones  # noqa: E402
 
@@ -40,6 +42,14 @@ class Kind:
     user: float | None = None
     # Calls that have got no further than 100 Trying, and nothing else: situation 2 of the paper.
     trying: bool = False
+    # What is done to databases: the cables of one are pulled, or both lose their power.
+    database: str | None = None
+    # One of ten packets between telephones and proxies is lost.
+    loss: bool = False
+    # The announcements of the address by who gets it are lost at first.
+    announced_late: bool = False
+    # The power switch does not answer at first.
+    fenced_late: bool = False
 
 
 KINDS = {
@@ -51,10 +61,20 @@ KINDS = {
     "pbx-killed": Kind(pbx="kill", user=4.17),
     "both-lost": Kind(proxy="lose", pbx="lose", service=7.34, user=11.49),
     "pbx-trying": Kind(pbx="lose", trying=True, user=63.04),
+    "kamailio-frozen": Kind(proxy="freeze"),
+    "cable-lost": Kind(proxy="cable"),
+    "announced-late": Kind(proxy="move", announced_late=True),
+    "fenced-late": Kind(proxy="lose", fenced_late=True),
+    "packets-lost": Kind(loss=True),
+    "database-lost": Kind(database="lose"),
+    "databases-off": Kind(database="off"),
 }
 ESTABLISHED, RINGING, NEW, ANSWERED, TRYING = 10, 5, 5, 6, 6
 # Seconds in which a call that rings on a lost PBX rings on the other or is refused; far more than it takes, so that a busy machine passes.
 SITUATION_3 = 30
+ONE_OF_TEN = "numgen random mod 10 0 drop"
+# How long announcements and the power switch keep silent.
+LATE = 6
 # A call through a PBX that is lost ends before it would end by itself.
 SECONDS = 60
 PBX = checks.PBXS[0]
@@ -113,7 +133,16 @@ class Run:
     def fail(self):
         """Makes it fail; returns when it did."""
         self.lost = Lost.of(channels(self.folder, PBX)) if self.of.pbx else Lost()
+        self.prepare()
         now = time.time()
+        if self.of.database == "lose":
+            nodes.cable(checks.DATABASES[0], "down")
+        elif self.of.database == "off":
+            for name in checks.DATABASES:
+                nodes.Node(self.folder, name).power_off()
+        if self.of.loss:
+            self.filter(checks.PROXIES, f"inet lost {{ chain in {{ type filter hook input priority -10; ip saddr {telephones.ADDRESS} {ONE_OF_TEN}; }}; "
+                        f"chain out {{ type filter hook output priority -10; ip daddr {telephones.ADDRESS} {ONE_OF_TEN}; }}; }}")
         if self.of.pbx == "lose":
             nodes.cable(PBX, "down")
         elif self.of.pbx == "kill":
@@ -121,16 +150,46 @@ class Run:
         if self.of.proxy == "lose":
             # Silent, not dead: the others have to find out, and must not take over before it is dead.
             nodes.cable(self.owner, "down")
+        elif self.of.proxy == "cable":
+            # Only that of the telephones and PBXs: the cluster hears this node.
+            nodes.cable(self.owner, "down", "eth0")
         elif self.of.proxy == "kamailio":
             self.kill(self.owner, "kamailio")
+        elif self.of.proxy == "freeze":
+            self.kill(self.owner, "kamailio", "STOP")
         elif self.of.proxy == "rtpengine":
             self.kill(self.owner, "rtpengine-daemon")
         elif self.of.proxy == "move":
             nodes.Node(self.folder, self.peer)("crm_resource", "--move", "--resource", "service", "--node", self.peer)
         return now
 
-    def kill(self, name, unit):
-        nodes.Node(self.folder, name)("systemctl", "kill", "--kill-who=all", "--signal=KILL", unit)
+    def prepare(self):
+        """What does not work when it fails."""
+        if self.of.announced_late:
+            self.filter([self.peer], "arp lost { chain out { type filter hook output priority 0; drop; }; }")
+        if self.of.fenced_late:
+            os.kill(nodes.Process(self.folder / "outside.json").pid(), signal.SIGSTOP)
+
+    def late(self):
+        """After a while it works: nobody has taken over from a node that may still live before it was fenced."""
+        if self.of.fenced_late:
+            time.sleep(LATE)
+            check(checks.owner(self.folder) in (None, self.owner), "the address was taken over from a node that was not fenced yet")
+            os.kill(nodes.Process(self.folder / "outside.json").pid(), signal.SIGCONT)
+        if self.of.announced_late:
+            time.sleep(LATE)
+            self.unfilter([self.peer], "arp lost")
+
+    def filter(self, names, table):
+        for name in names:
+            nodes.Node(self.folder, name)("nft", f"add table {table}")
+
+    def unfilter(self, names, table):
+        for name in names:
+            nodes.Node(self.folder, name).ask("nft", f"delete table {table}")
+
+    def kill(self, name, unit, signal="KILL"):
+        nodes.Node(self.folder, name)("systemctl", "kill", "--kill-who=all", f"--signal={signal}", unit)
 
     def moved(self):
         return checks.owner(self.folder) == self.peer
@@ -180,6 +239,7 @@ class Run:
 
     def recover(self):
         """Waits for what the cluster does about the failure."""
+        self.late()
         if self.of.proxy:
             nodes.wait(self.moved, f"the address does not move to {self.peer}")
         if self.of.proxy == "lose":
@@ -270,6 +330,17 @@ class Run:
 
     def restore(self):
         """What failed comes back, as standby, and nothing else moves."""
+        if self.of.fenced_late and (agent := nodes.Process(self.folder / "outside.json").pid()):
+            os.kill(agent, signal.SIGCONT)
+        self.unfilter([self.peer] if self.of.announced_late and nodes.Node(self.folder, self.peer).is_up() else [], "arp lost")
+        self.unfilter(checks.PROXIES if self.of.loss else [], "inet lost")
+        if self.of.proxy == "cable":
+            nodes.cable(self.owner, "up")
+        if self.of.database == "lose":
+            nodes.cable(checks.DATABASES[0], "up")
+        for name in checks.DATABASES if self.of.database == "off" else []:
+            if not nodes.Node(self.folder, name).is_up():
+                nodes.Node(self.folder, name).boot(images.make(nodes.NODES[name][0], self.folder / "roots"))
         if self.of.trying and nodes.Node(self.folder, PBX).is_up():
             nodes.Node(self.folder, PBX).ask("asterisk", "-rx", "dialplan set global DELAY 0")
         if self.of.pbx == "kill":
