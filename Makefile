@@ -18,7 +18,7 @@ PLATFORM := $(abspath $(TARGET)/platform)
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: platform-up platform-down platform-check platform-test platform-lint packages-platform help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: platform-up platform-down platform-check platform-upgrade platform-test platform-lint packages-platform help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -40,7 +40,7 @@ help:
 	@echo "make deny    licences, sources and advisories of the dependencies, against deny.toml"
 	@echo "make sbom    a bill of materials in CycloneDX: $(SBOM)"
 	@echo "make torture hostile traffic of thirteen kinds against the daemon, with 1,000 calls beside it; ten minutes. TORTURE='--kinds invite'"
-	@echo "make platform-up    a highly available telephone platform in network namespaces (platform/README.md); platform-check, platform-down"
+	@echo "make platform-up    a highly available telephone platform in network namespaces (platform/README.md); platform-check, platform-upgrade, platform-down"
 	@echo "make platform-test  failovers of it during calls, beside the figures of a paper; REPEAT=n runs of each, KINDS='moved proxy-lost'"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
@@ -167,6 +167,9 @@ platform-down:
 
 platform-check: packages-platform
 	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) check
+
+platform-upgrade: packages-platform
+	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) upgrade
 
 platform-test: packages-platform packages-test release
 	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) again

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The highly available telephone platform on this machine.
 
-    machine.py up | down | check | configure | again | status | backup INTO | restore FROM | boot NODE | off NODE | in NODE COMMAND...
+    machine.py up | down | check | configure | again | upgrade | status | backup INTO | restore FROM | boot NODE | off NODE | in NODE COMMAND...
 
 `up` makes namespaces, boots nodes and configures them with the roles that hosts are configured with; it ends with the checks of
 `check`. `down` removes all of it, also after an `up` that failed halfway. Everything is kept below --folder. Needs root.
@@ -140,7 +140,7 @@ def arguments():
     commands = parser.add_subparsers(dest="command", required=True)
     begin = commands.add_parser("up")
     begin.add_argument("--keep", action="store_true", help="leave what is up when something fails, to look at it")
-    for name in ("down", "check", "status", "configure", "again"):
+    for name in ("down", "check", "status", "configure", "again", "upgrade"):
         commands.add_parser(name)
     for name in ("backup", "restore"):
         commands.add_parser(name).add_argument("where", type=Path, help="the folder of the backup")
@@ -169,6 +169,10 @@ def main():
                 playbook(folder)
             case "again":
                 again(folder)
+            case "upgrade":
+                playbook(folder, book="upgrade.yml")
+                checks.wait(folder)
+                print("platform: each node was drained, made new and checked in turn")
             case "backup":
                 playbook(folder, "-e", f"into={options.where.resolve()}", book="backup.yml")
                 print(f"platform: databases and secrets are in {options.where}")

@@ -26,6 +26,8 @@ import telephones  # noqa: E402
 # Where who must be banned asks from: not where telephones are.
 STRANGER = "10.77.1.42"
 USER, CALLER = "1050", "1051"
+# A telephone over TLS, one that calls over TLS, and one whose minutes end.
+SECURE, SECURE_CALLER, TALKER = "1055", "1056", "1057"
 
 
 class Wrong(Exception):
@@ -85,14 +87,7 @@ def guessing(folder):
             if told["code"] == 0:
                 break
         assert_banned(folder, "guesses passwords")
-        owner = checks.owner(folder)
-        peer = next(name for name in checks.PROXIES if name != owner)
-        arbiter = nodes.Node(folder, "arbiter")
-        arbiter("crm_resource", "--move", "--resource", "service", "--node", peer)
-        try:
-            nodes.wait(lambda: checks.owner(folder) == peer, f"the address does not move to {peer}")
-        finally:
-            arbiter("crm_resource", "--clear", "--resource", "service")
+        move(folder)
         assert_banned(folder, "guessed passwords before a failover")
 
 
@@ -212,6 +207,205 @@ def voicemail(folder):
         checks.wait(folder)
 
 
+def together(folder):
+    """Many messages for one mailbox that end in the same instant on both PBXs: none is lost, none replaces another, all are read."""
+    database, callers, each = nodes.Node(folder, checks.DATABASES[1]), range(1060, 1063), 4
+    ask = ("mysql", "--batch", "--skip-column-names", "--execute")
+    database(*ask, f"DELETE FROM asterisk.voicemessages WHERE mailboxuser = '{USER}'")
+    waiting = subprocess.Popen(command(folder, USER, "wait", port=5410), stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    try:
+        told = json.loads(waiting.stdout.readline())
+        check(told["code"] == 200, f"the telephone cannot register: {told}")
+        moment = time.time() + 40
+        leaving = [subprocess.Popen(command(folder, str(caller), "leave", USER, each, moment, port=5500 + 10 * number), stdout=subprocess.PIPE,
+                                    stdin=subprocess.DEVNULL, text=True) for number, caller in enumerate(callers)]
+        codes = [code for process in leaving for code in json.loads(process.communicate()[0])]
+        # Some find it busy. Who was answered has left a message.
+        codes = [code for code in codes if code != 486]
+        check(codes == [200] * len(codes) and len(codes) > 5, f"{len(callers) * each} calls to a mailbox at once are answered {codes}")
+        left = f"SELECT COUNT(*), MIN(LENGTH(recording)) > 10000 FROM asterisk.voicemessages WHERE mailboxuser = '{USER}'"
+        wanted = [str(len(codes)), "1"]
+        nodes.wait(lambda: database(*ask, left).split() == wanted,
+                   lambda: f"of {len(codes)} messages that ended together there are (number, all with sound): {database(*ask, left)}", patience=60)
+        through = set(database(*ask, f"SELECT DISTINCT msgnum % 2 FROM asterisk.voicemessages WHERE mailboxuser = '{USER}'").split())
+        check(through == {"0", "1"}, "all messages were left on the same PBX: nothing is tested")
+        # The first is heard; that closes the folder, which Asterisk numbers anew before.
+        told = phone(folder, USER, "call", "650", 30, "1")
+        check(told["code"] == 200 and told["own"] > 50, f"the first of many messages is not heard: {told}")
+        nodes.wait(lambda: database(*ask, left).split() == wanted, lambda: f"after one of {len(codes)} was heard there are {database(*ask, left)}",
+                   patience=60)
+    finally:
+        waiting.terminate()
+        waiting.wait()
+        waiting.stdout.close()
+
+
+def secure_command(folder, user, *words, port):
+    return [*telephones.INSIDE, "timeout", "300", sys.executable, str(HERE / "secure.py"), telephones.ADDRESS, str(port), user,
+            telephones.password(folder, user), str(folder / "secrets/authority.pem"), *map(str, words)]
+
+
+def begin(command):
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+
+
+def called(folder):
+    """A telephone without TLS calls the one with it, and hears its own sound."""
+    told = phone(folder, CALLER, "call", SECURE, 6)
+    check(told["code"] == 200 and told["own"] > 100, f"a call to a telephone over TLS with SRTP: {told}")
+
+
+def move(folder):
+    owner = checks.owner(folder)
+    peer = next(name for name in checks.PROXIES if name != owner)
+    arbiter = nodes.Node(folder, "arbiter")
+    arbiter("crm_resource", "--move", "--resource", "service", "--node", peer)
+    try:
+        nodes.wait(lambda: checks.owner(folder) == peer, f"the address does not move to {peer}")
+    finally:
+        arbiter("crm_resource", "--clear", "--resource", "service")
+
+
+def lose(folder):
+    owner = checks.owner(folder)
+    nodes.cable(owner, "down")
+    nodes.wait(lambda: checks.owner(folder) not in (None, owner), f"the address does not leave {owner}, whose cables are pulled")
+
+
+def secure(folder):
+    """TLS and SRTP: calls both ways, and one whose sequence numbers have wrapped when the address moves, and when the proxy is lost.
+    Its sound goes on; its connection ends with the proxy, so the telephone connects again for its next request. One that is called
+    registers again once it sees that its connection has ended."""
+    called_one = begin(secure_command(folder, SECURE, "wait", 250, port=5440))
+    try:
+        told = json.loads(called_one.stdout.readline())
+        check(told["code"] == 200, f"a telephone cannot register over TLS: {told}")
+        called(folder)
+        for number, fail in enumerate((move, lose), 2):
+            # Wraps after three seconds.
+            call = begin(secure_command(folder, SECURE_CALLER, "call", "600", 30, 65536 - 150, port=5450))
+            time.sleep(8)
+            fail(folder)
+            told = json.loads(call.communicate()[0])
+            kept = told["code"] == 200 and told["wrapped"] and told["own"] > 700 and told["last"] > 80
+            check(kept, f"a call with SRTP after {fail.__name__}: {told}")
+            check(told["forged"] == 0, f"after {fail.__name__} sound is not genuine, its count of wraps was lost: {told}")
+            check(told["bye"] == 200, f"BYE over a new connection after {fail.__name__}: {told}")
+            print(f"services: secure: {fail.__name__}: gap of {told['gap']} s, connections {told['connected']}", flush=True)
+            lines = []
+            while not lines or "connected" not in lines[-1] or lines[-1]["connected"] < number:
+                lines.append(json.loads(called_one.stdout.readline()))
+            check(lines[-1]["code"] == 200, f"a telephone does not register over a new connection: {lines}")
+            called(folder)
+            checks.wait(folder)
+    finally:
+        called_one.terminate()
+        called_one.communicate()
+        checks.wait(folder)
+
+
+def spent(folder, name, day):
+    """By the proxy `name`, a user's seconds today."""
+    told = nodes.Node(folder, name).ask("kamcmd", "htable.get", "spent", day).stdout
+    return int(told.rsplit("value: ", 1)[1].split()[0]) if "value: " in told else 0
+
+
+def minutes(folder):
+    """What a user has spoken today is counted on both proxies; a call beyond it is ended, the next refused, also after a failover."""
+    day = f"{TALKER}/{time.strftime('%F')}"
+    before = spent(folder, checks.PROXIES[0], day)
+    told = phone(folder, TALKER, "call", "600", 5)
+    check(told["code"] == 200, f"a call within a user's minutes is answered {told}")
+    for name in checks.PROXIES:
+        nodes.wait(lambda name=name: 4 <= spent(folder, name, day) - before <= 15, f"{name} does not count 5 s of a call", patience=20)
+    try:
+        left = 600 * 60 - 8
+        nodes.Node(folder, checks.owner(folder))("kamcmd", "htable.seti", "spent", day, left)
+        for name in checks.PROXIES:
+            nodes.wait(lambda name=name: spent(folder, name, day) == left, f"{name} does not have what the other counts", patience=20)
+        told = phone(folder, TALKER, "call", "600", 40)
+        check(told["code"] == 200 and 200 < told["own"] < 1500, f"a call beyond a user's minutes is not ended: {told}")
+        told = phone(folder, TALKER, "call", "600", 1)
+        check(told["code"] == 403, f"a call of a user without minutes is answered {told}")
+        move(folder)
+        told = phone(folder, TALKER, "call", "600", 1)
+        check(told["code"] == 403, f"after a failover a call of a user without minutes is answered {told}")
+    finally:
+        for name in checks.PROXIES:
+            nodes.Node(folder, name).ask("kamcmd", "htable.delete", "spent", day)
+    told = phone(folder, TALKER, "call", "600", 1)
+    check(told["code"] == 200, f"a call of a user with minutes is answered {told}")
+
+
+def broken(folder):
+    """A configuration that `kamailio -c` takes and Kamailio does not start with is not put in place; what runs goes on, and would start."""
+    node = nodes.Node(folder, next(name for name in checks.PROXIES if name != checks.owner(folder)))
+    good = node("cat", "/etc/kamailio/kamailio.cfg")
+    database = 'modparam("htable", "htable", "none=>size=2;dbtable=none")\nmodparam("htable", "db_url", "mysql://none@127.0.0.1/none")\n'
+    for wrong in (database + "request_route {", 'request_route {\n\tif ($rU =~ "^([") exit;\n'):
+        text = good.replace("request_route {", wrong, 1)
+        path = folder / "nodes" / node.name / "root/etc/kamailio/next/kamailio.cfg"
+        path.write_text(text)
+        check(node.ask("kamailio", "-c", "-f", "/etc/kamailio/next/kamailio.cfg").returncode == 0, "kamailio -c refuses it: nothing is tested")
+        done = node.ask("install-kamailio")
+        path.write_text(good)
+        check(done.returncode == 1 and "does not work" in done.stdout, f"a configuration that does not start is taken: {wrong}{done.stdout}")
+        check(node("cat", "/etc/kamailio/kamailio.cfg") == good, "a configuration that does not start is put in place")
+        check(node.ask("platform-service", "check", "proxy").returncode == 0, "the proxy that runs was touched")
+
+
+def alarms(folder):
+    """A standby that would not work, and a member that is missing, are said in the journal and as a metric, and that they end."""
+    standby = nodes.Node(folder, next(name for name in checks.PROXIES if name != checks.owner(folder)))
+    database, arbiter = nodes.Node(folder, checks.DATABASES[0]), nodes.Node(folder, "arbiter")
+
+    def raised(node, name):
+        return f'alarm="{name}"}} 1' in node.ask("cat", "/var/lib/platform/alarms.prom").stdout
+    nodes.wait(lambda: not any(raised(node, name) for node in (standby, database) for name in ("replication", "units", "database")),
+               "there is an alarm before anything is wrong")
+    standby("systemctl", "stop", "redis-server@replica")
+    arbiter("systemctl", "stop", "garb")
+    try:
+        for node, name in ((standby, "replication"), (database, "database"), (arbiter, "units")):
+            nodes.wait(lambda node=node, name=name: raised(node, name), f"{node.name} raises no alarm {name}", patience=180)
+            journal = node("journalctl", "-u", "platform-alarms", "-o", "cat", "--since", "-5min")
+            check(f"alarm: {name}: " in journal, f"the alarm {name} is not in the journal of {node.name}: {journal}")
+    finally:
+        standby("systemctl", "start", "redis-server@replica")
+        arbiter("systemctl", "start", "garb")
+    for node, name in ((standby, "replication"), (database, "database"), (arbiter, "units")):
+        nodes.wait(lambda node=node, name=name: not raised(node, name), f"the alarm {name} of {node.name} does not end", patience=180)
+
+
+def blackout(folder):
+    """All nodes lose their power at once and get it again: without a hand the database begins with the node that came farthest, and who
+    calls is answered. What was committed is there."""
+    ask = ("mysql", "--batch", "--skip-column-names", "--execute")
+    row = "SELECT recording FROM asterisk.voicemessages WHERE dir = '/blackout'"
+    ahead, behind = (nodes.Node(folder, name) for name in checks.DATABASES)
+    ahead(*ask, "DELETE FROM asterisk.voicemessages WHERE dir = '/blackout'")
+    check(phone(folder, USER, "register")["code"] == 200, "a telephone cannot register")
+    # One falls behind before, so that the two do not come equally far.
+    behind.power_off()
+    left = f"REPLACE INTO asterisk.voicemessages (dir, msgnum, recording) VALUES ('/blackout', 0, '{time.time()}')"
+    nodes.wait(lambda: ahead.ask(*ask, left).returncode == 0, "one database and the arbitrator do not go on")
+    wanted = ahead(*ask, row)
+    # Galera commits at once; the disk has it a second later.
+    time.sleep(3)
+    for name in nodes.NODES:
+        nodes.Node(folder, name).power_off()
+    begun = time.monotonic()
+    for name, (root, _) in nodes.NODES.items():
+        nodes.Node(folder, name).boot(images.make(root, folder / "roots"))
+    nodes.wait(lambda: phone(folder, USER, "call", "600", 3).get("own", 0) > 50, "a telephone cannot call after all nodes lost their power")
+    called_after = time.monotonic() - begun
+    checks.wait(folder)
+    for node in (ahead, behind):
+        check(node(*ask, row) == wanted, f"{node.name} does not have what was committed before all nodes lost their power")
+    ahead(*ask, "DELETE FROM asterisk.voicemessages WHERE dir = '/blackout'")
+    print(f"services: blackout: calls again after {called_after:.0f} s, all of it after {time.monotonic() - begun:.0f} s", flush=True)
+
+
 def backup(folder):
     """What is deleted after a backup is there again after it is put back, with its bytes."""
     first, second = (nodes.Node(folder, name) for name in checks.DATABASES)
@@ -264,7 +458,8 @@ def active_on_both(folder, count):
     return all(nodes.Node(folder, name).ask("kamcmd", "dispatcher.list").stdout.count("FLAGS: AP") == count for name in checks.PROXIES)
 
 
-TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, backup, renewal, voicemail)}
+TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, minutes, together, secure, broken, alarms, backup, renewal,
+                                         voicemail, blackout)}
 
 
 def main():
