@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 from pathlib import Path
 
@@ -406,6 +407,39 @@ def blackout(folder):
     print(f"services: blackout: calls again after {called_after:.0f} s, all of it after {time.monotonic() - begun:.0f} s", flush=True)
 
 
+def upgrade(folder):
+    """Nothing is touched while anything is not well. Else a PBX and the proxy that has the address are made new, and who calls hears nothing."""
+    arbiter = nodes.Node(folder, "arbiter")
+    arbiter("systemctl", "stop", "garb")
+    try:
+        machine.playbook(folder, "--limit", f"{checks.PBXS[0]},{checks.owner(folder)}", book="upgrade.yml")
+        raise Wrong("an upgrade goes on while the database's arbitrator is missing")
+    except nodes.Failure as failure:
+        check("All is well before" in str(failure), f"an upgrade ends for another reason: {failure}")
+    finally:
+        arbiter("systemctl", "start", "garb")
+    standby = arbiter.ask("crm_mon", "-1").stdout
+    check("standby" not in standby.lower(), f"a node was drained before all was well: {standby}")
+    checks.wait(folder)
+    owner, over, codes = checks.owner(folder), threading.Event(), []
+
+    def call():
+        while not over.is_set():
+            codes.append(phone(folder, CALLER, "call", "600", 4))
+    caller = threading.Thread(target=call)
+    caller.start()
+    try:
+        machine.playbook(folder, "--limit", f"{checks.PBXS[0]},{owner}", book="upgrade.yml")
+    finally:
+        over.set()
+        caller.join()
+    checks.wait(folder)
+    check(checks.owner(folder) != owner, "the proxy that had the address was not drained")
+    wrong = [told for told in codes if told["code"] != 200 or told["own"] < 50]
+    check(len(codes) > 5 and not wrong, f"{len(wrong)} of {len(codes)} calls during an upgrade fail: {wrong[:3]}")
+    print(f"services: upgrade: {len(codes)} calls during it", flush=True)
+
+
 def backup(folder):
     """What is deleted after a backup is there again after it is put back, with its bytes."""
     first, second = (nodes.Node(folder, name) for name in checks.DATABASES)
@@ -459,7 +493,7 @@ def active_on_both(folder, count):
 
 
 TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, minutes, together, secure, broken, alarms, backup, renewal,
-                                         voicemail, blackout)}
+                                         voicemail, blackout, upgrade)}
 
 
 def main():
