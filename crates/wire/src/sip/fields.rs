@@ -90,7 +90,7 @@ impl Iterator for Fields<'_> {
 
 /// Offset of the colon. Nearly all names are shorter than sixteen bytes: two words, without a call.
 #[inline]
-pub(super) fn colon(line: &[u8]) -> Option<usize> {
+fn colon(line: &[u8]) -> Option<usize> {
     let (words, rest) = line.as_chunks::<8>();
     for (index, word) in words.iter().enumerate().take(3) {
         // The lowest set bit belongs to the first colon.

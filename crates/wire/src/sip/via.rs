@@ -59,21 +59,22 @@ impl<'a> Via<'a> {
     /// slow path has to parse it.
     pub(super) fn plain_branch(list: &'a [u8]) -> Option<&'a [u8]> {
         let rest = list.strip_prefix(b"SIP/2.0/")?;
-        let is_plain = !matches!(rest.first()?, b';' | b' ' | b'\t' | b'\r' | b'\n')
-            && first_of(rest, [b'"', b'<', b',']).is_none();
-        let mut params = if is_plain { &rest[first_of(rest, [b';'])?..] } else { return None };
+        let is_plain = !matches!(rest.first()?, b';' | b' ' | b'\t' | b'\r' | b'\n');
+        let mut params = if is_plain { &rest[end_of_part(rest)..] } else { return None };
         loop {
-            // INVARIANT: the parameters begin with a `;`.
-            if let Some(branch) = params.strip_prefix(b";branch=") {
-                let branch = &branch[..first_of(branch, [b';']).unwrap_or(branch.len())];
-                let is_trimmed = branch.first()? > &b' ' && branch.last()? > &b' ';
-                return is_trimmed.then_some(branch);
+            // What ends the part before is none of a parameter of this value.
+            let param = params.strip_prefix(b";")?;
+            let end = end_of_part(param);
+            if let Some(branch) = param[..end].strip_prefix(b"branch=") {
+                let is_whole = matches!(param.get(end), None | Some(b';' | b','));
+                let is_trimmed = *branch.first()? > b' ' && *branch.last()? > b' ';
+                return (is_whole && is_trimmed).then_some(branch);
             }
             // Leave other spellings of the name to the slow path.
-            if matches!(params.get(1)?, b'b' | b'B' | b';' | ..=b' ') {
+            if matches!(param.first()?, b'b' | b'B' | b';' | ..=b' ') {
                 return None;
             }
-            params = &params[1 + first_of(&params[1..], [b';'])?..];
+            params = &param[end..];
         }
     }
 
@@ -105,6 +106,13 @@ impl<'a> Via<'a> {
     pub fn param(&self, name: &[u8]) -> Option<&'a [u8]> {
         param(self.params, name)
     }
+}
+
+/// Where host and port, or a parameter, ends: at what begins the next, the next value of a list, or something
+/// that may hold either.
+#[inline]
+fn end_of_part(text: &[u8]) -> usize {
+    first_of(text, [b';', b',', b'"', b'<']).unwrap_or(text.len())
 }
 
 #[cfg(test)]
