@@ -15,19 +15,40 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! The one invariant: an act is on the disk, sealed, chained and signed, before what it records is done.
+//!
+//! Not here: the packets (the daemon's crates), the hand-over to the agency.
+//!
 //! | module | holds |
 //! |---|---|
 //! | `liid`, `order` | the names and the content of an order |
 //! | `target` | targets, their normal form, and how they are found |
 //! | `secret_text` | texts that no log line shows, and that are wiped |
+//! | `state` | acts, the rules by which they follow each other, and the state that they give |
+//! | `log`, `flaw` | keys, lines, the head; what can be wrong with them |
+//! | `register` | the files of a register, and what people and the service do with it |
 #![forbid(unsafe_code)]
 
+mod error;
+mod flaw;
+mod hex;
 mod liid;
+mod log;
 mod order;
+mod register;
 mod secret_text;
+mod state;
 mod target;
 
+pub use error::{Error, Refused};
+pub use flaw::Flaw;
 pub use liid::{Liid, NotALiid};
+pub use log::key::{PublicKey, RegisterKey};
+pub use log::line::{ActLine, LineFlaw};
 pub use order::{CountryCode, Delivers, NotACountry, NotAKey, NotDelivered, Order, PayloadKey};
+pub use register::{
+    ActQuery, ActView, Fault, Head, PersonView, Register, Session, Verified, check_passphrase, verify,
+};
 pub use secret_text::SecretText;
+pub use state::{Extension, Look, NewWarrant, Role, Status, StopProof, Warrant};
 pub use target::{Name, NotATarget, Target, TargetIndex, TargetKind};

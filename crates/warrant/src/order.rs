@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use zeroize::Zeroizing;
 
 use crate::liid::Liid;
-use crate::target::Target;
+use crate::target::{Target, TargetIndex};
 
 /// What is to be intercepted and delivered, for whom and until when. The same whoever asks: nothing in it
 /// depends on who reads it.
@@ -36,6 +36,13 @@ pub struct Order {
     pub ends: Nanos,
     /// Encrypts payloads, where the agency asks for it.
     pub payload_key: Option<PayloadKey>,
+}
+
+impl TargetIndex {
+    /// Of all targets of the orders.
+    pub fn of_orders(orders: &[Order]) -> Self {
+        Self::new(orders.iter().flat_map(|order| order.targets.iter().map(|target| (target, &order.liid))))
+    }
 }
 
 /// Which part of an interception is delivered.

@@ -6,7 +6,6 @@ use ringtap_model::Network;
 
 use super::{Shape, Target, TargetKind, normal};
 use crate::liid::Liid;
-use crate::order::Order;
 use crate::secret_text::SecretText;
 
 /// Finds the identifiers of the orders that are about somebody, by the names of a session or of a call.
@@ -67,13 +66,6 @@ impl TargetIndex {
             table.endings.finish();
         }
         index
-    }
-
-    /// Of all targets of the orders.
-    pub fn of_orders(orders: &[Order]) -> Self {
-        Self::new(
-            orders.iter().flat_map(|order| order.targets.iter().map(move |target| (target, &order.liid))),
-        )
     }
 
     /// Whether it has no target.

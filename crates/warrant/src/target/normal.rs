@@ -5,7 +5,8 @@ use ringtap_model::subscriber::{bare_user_name, station_characters};
 
 /// The letters and digits of a station id in lower case.
 pub(super) fn station(text: &str) -> String {
-    station_characters(text).collect()
+    // Lower case of some letters has marks that are none.
+    station_characters(text).filter(|c| c.is_alphanumeric()).collect()
 }
 
 /// The 12 hex digits of a MAC address, in lower case: alone, or in groups of two, four or six with one
@@ -58,8 +59,8 @@ pub(super) fn user_name(text: &str) -> UserName {
     let bare = bare_user_name(text);
     let (before, rest) = text.rsplit_once(['\\', '/']).map_or((None, text), |(b, rest)| (Some(b), rest));
     let behind = rest[bare.len().min(rest.len())..].strip_prefix('@');
-    let realms = [behind, before].map(|realm| realm.filter(|realm| !realm.is_empty()).map(lower));
-    UserName { bare: lower(bare), realms }
+    let named = |realm: Option<&str>| realm.map(str::trim).filter(|realm| !realm.is_empty()).map(lower);
+    UserName { bare: lower(bare.trim()), realms: [behind, before].map(named) }
 }
 
 /// A SIP identity.
@@ -88,13 +89,33 @@ pub(super) fn sip(text: &str) -> Option<SipName> {
         None => ("", rest),
     };
     let user = unescaped(user.split(':').next().unwrap_or_default());
-    let whole = format!("{}@{}", sip_user(&user), host(place));
-    (whole.len() > 1).then(|| SipName { whole, number: number(&user) })
+    let number = number(&user);
+    let whole = format!("{}@{}", number.clone().unwrap_or_else(|| plain_user(&user)), host(place));
+    (whole.len() > 1).then_some(SipName { whole, number })
 }
 
-/// A user as digits where it is a number, otherwise in lower case: common registrars ignore the case.
+/// A user as digits where it is a number, otherwise as [`user_text`].
 pub(super) fn sip_user(user: &str) -> String {
-    number(user).unwrap_or_else(|| lower(user))
+    let user = unescaped(user);
+    number(&user).unwrap_or_else(|| plain_user(&user))
+}
+
+/// A user in lower case, since common registrars ignore the case, with one way to escape.
+pub(super) fn user_text(user: &str) -> String {
+    plain_user(&unescaped(user))
+}
+
+/// In lower case, with escapes for what is not visible ASCII or has a meaning in a URI or a target.
+fn plain_user(user: &str) -> String {
+    let mut text = String::with_capacity(user.len());
+    for byte in lower(user).bytes() {
+        match byte {
+            b'@' | b':' | b'%' | b'<' | b'>' | b'*' => text.push_str(&format!("%{byte:02x}")),
+            _ if byte.is_ascii_graphic() => text.push(byte.into()),
+            _ => text.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    text
 }
 
 /// User and host of what follows the scheme. The user may have `;` and `?`; a second `@` before those of the
@@ -122,22 +143,18 @@ pub(super) fn host(place: &str) -> String {
     lower(host.strip_suffix('.').unwrap_or(host))
 }
 
-/// Resolves `%` and two hex digits (RFC 3261 section 19.1.4), but not to an `@`, which would move the border
-/// of the host.
+/// Resolves `%` and two hex digits (RFC 3261 section 19.1.4).
 fn unescaped(text: &str) -> String {
-    if !text.contains('%') {
-        return text.to_owned();
-    }
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
     let mut at = 0;
-    while at < bytes.len() {
+    while let Some(&byte) = bytes.get(at) {
         let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-        let escaped = match (bytes[at], digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => Some((high << 4 | low) as u8).filter(|byte| *byte != b'@'),
+        let escaped = match (byte, digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => Some((high << 4 | low) as u8),
             _ => None,
         };
-        plain.push(escaped.unwrap_or(bytes[at]));
+        plain.push(escaped.unwrap_or(byte));
         at += if escaped.is_some() { 3 } else { 1 };
     }
     String::from_utf8_lossy(&plain).into_owned()

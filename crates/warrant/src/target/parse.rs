@@ -1,6 +1,6 @@
 //! Reads targets.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
 use ringtap_model::Network;
@@ -9,12 +9,16 @@ use super::{Shape, Target, TargetKind, normal};
 
 /// Why a text is no target. It does not have the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("this is no target{}: {problem}", kind.map_or(String::new(), |kind| format!(" of the kind `{}:`", kind.name())))]
+#[error("this is no target{}: {problem}", of_kind(*kind))]
 pub struct NotATarget {
     /// Which kind it is, as far as that is known.
     pub kind: Option<TargetKind>,
     /// What is wrong, and what would be right.
     pub problem: &'static str,
+}
+
+fn of_kind(kind: Option<TargetKind>) -> String {
+    kind.map_or(String::new(), |kind| format!(" of the kind `{}:`", kind.name()))
 }
 
 impl FromStr for Target {
@@ -61,7 +65,7 @@ fn of_session(kind: TargetKind, value: &str) -> Result<String, &'static str> {
         TargetKind::UserAnyCase => {
             let normal::UserName { bare, realms } = normal::user_name(value);
             let [behind, before] = realms;
-            let is_one = !bare.contains('@') && !(behind.is_some() && before.is_some());
+            let is_one = !bare.contains('@') && (behind.is_none() || before.is_none());
             match behind.or(before) {
                 _ if bare.is_empty() || bare.starts_with('@') => Err("no user is named"),
                 None if is_one => Ok(bare),
@@ -162,26 +166,40 @@ fn sip(value: &str, shape: Shape) -> Result<String, &'static str> {
         Some((user, host)) => (user, Some(host)),
         None => (value, None),
     };
+    const WRONG_HOST: &str = "the host is no name and no address";
     match (shape, host) {
-        (Shape::Whole, Some(_)) => match normal::sip(value).map(|name| name.whole) {
-            Some(name) if name.starts_with('@') => {
-                Err("name a user, or a star for every user of the host: `sip:*@example.org`")
+        (Shape::Whole, Some(_)) => {
+            let name = normal::sip(value).ok_or(NO_HOST)?.whole;
+            match name.split_once('@').unwrap_or_default() {
+                (_, "") => Err(NO_HOST),
+                ("", _) => Err("name a user, or a star for every user of the host: `sip:*@example.org`"),
+                (_, host) if !is_host(host) => Err(WRONG_HOST),
+                _ => Ok(name),
             }
-            Some(name) if !name.ends_with('@') => Ok(name),
-            _ => Err(NO_HOST),
-        },
+        }
         (Shape::Whole, None) => Err(NO_HOST),
+        (Shape::Beginning, Some(host)) if !host.is_empty() && !is_host(host.trim_end_matches('.')) => {
+            Err(WRONG_HOST)
+        }
         (Shape::Beginning, Some(host)) => Ok(format!("{}@{}", normal::sip_user(user), normal::lower(host))),
         (Shape::Beginning, None) => Ok(normal::sip_user(user)),
         (Shape::Ending, Some(host)) => {
-            let user = last_digits(user).unwrap_or_else(|| normal::lower(user));
-            Ok(format!("{user}@{}", normal::host(host)))
+            let (user, host) =
+                (last_digits(user).unwrap_or_else(|| normal::user_text(user)), normal::host(host));
+            if is_host(&host) { Ok(format!("{user}@{host}")) } else { Err(WRONG_HOST) }
         }
         (Shape::Ending, None) if last_digits(user).is_some() => {
             Err("name the host, too, as in `sip:*6789@example.org`, or write `number:*6789`")
         }
-        (Shape::Ending, None) => Ok(normal::lower(user)),
+        (Shape::Ending, None) if is_host(user.trim_start_matches('.')) => Ok(normal::lower(user)),
+        (Shape::Ending, None) => Err(WRONG_HOST),
     }
+}
+
+/// Whether it can be a host in its normal form.
+fn is_host(host: &str) -> bool {
+    let is_name = host.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    is_name && !host.is_empty() && !host.ends_with('.') || host.parse::<Ipv6Addr>().is_ok()
 }
 
 const NO_KIND: &str = "begin with what it is about: user:, user~:, calling:, called:, mac:, imsi:, msisdn:, \

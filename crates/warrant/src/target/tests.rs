@@ -164,6 +164,11 @@ fn identities_of_sip_in_any_notation() {
         assert!(!matches("sip:alice@example.org", Name::Sip(other)), "{other}");
     }
     assert!(!matches("sip:alice@*", Name::Sip("sip:alice%40example.org@x")));
+    assert!(
+        matches("sip:Élise@a", Name::Sip("sip:%C3%A9lise@a"))
+            && matches("sip:a%2Ab@a", Name::Sip("sip:a*b@a"))
+    );
+    assert!(matches("sip:alice@2001:db8::1", Name::Sip("sip:alice@[2001:DB8::1]:5060")));
     assert!(matches("sip:alice@*", Name::Sip("alice")), "credentials may have no realm");
     assert!(!matches("sip:*org", Name::Sip("georg")), "a user is no host");
     assert!(matches("sip:*@example.org", Name::Sip("sip:example.org")));
@@ -294,7 +299,10 @@ fn names() -> impl Strategy<Value = Who> {
 
 proptest! {
     #[test]
-    fn the_index_finds_what_comparing_with_each_target_finds(texts in vec(targets(), 1..40), names in vec(names(), 1..20)) {
+    fn the_index_finds_what_comparing_with_each_target_finds(
+        texts in vec(targets(), 1..40),
+        names in vec(names(), 1..20),
+    ) {
         let targets: Vec<(String, Target, Liid)> = texts
             .into_iter()
             .enumerate()
@@ -320,7 +328,13 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_and_printed_as_it_is_read(kind in select(TargetKind::ALL.to_vec()), value in ".{0,40}") {
+    fn any_text_is_read_or_refused_and_printed_as_it_is_read(
+        kind in select(TargetKind::ALL.to_vec()),
+        value in prop_oneof![
+            ".{0,40}",
+            "[*]?([ab1.:%\\[\\]/ *]|%[0-9a-f]{2}|%c3%89|É|00|[+]){0,6}(@[a.:*\\[\\]]{0,5})?",
+        ],
+    ) {
         if let Ok(target) = format!("{}:{value}", kind.name()).parse::<Target>() {
             prop_assert_eq!(target.text().parse(), Ok(target.clone()));
             prop_assert_eq!(target.network().is_some(), kind == TargetKind::Address);
@@ -334,7 +348,8 @@ proptest! {
         let targets: Vec<Target> = targets.iter().filter_map(|text| text.parse().ok()).collect();
         let index = TargetIndex::new(targets.iter().map(|target| (target, &liid)));
         let v = value.as_str();
-        let names = [Name::User(v), Name::Calling(v), Name::Called(v), Name::Mac(v), Name::Imei(v), Name::Sip(v)];
+        let names =
+            [Name::User(v), Name::Calling(v), Name::Called(v), Name::Mac(v), Name::Imei(v), Name::Sip(v)];
         prop_assert!(index.find(names).len() <= 1);
     }
 }

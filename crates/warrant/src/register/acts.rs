@@ -1,0 +1,137 @@
+//! Acts as officers and auditors see them.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+use ringtap_model::Nanos;
+use serde::Serialize;
+
+use super::ledger::read_act;
+use crate::error::Error;
+use crate::log::files;
+use crate::log::key::Keys;
+use crate::log::line::{ActLine, LONGEST};
+use crate::secret_text::SecretText;
+use crate::state::{Act, By, Look, What};
+
+/// Which acts to show.
+#[derive(Clone, Debug, Default)]
+pub struct ActQuery {
+    /// At this time or later.
+    pub since: Option<Nanos>,
+    /// Before this time.
+    pub until: Option<Nanos>,
+    /// Of this person, or of `service`.
+    pub who: Option<String>,
+    /// About this warrant.
+    pub warrant: Option<u32>,
+}
+
+/// An act, in words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ActView {
+    /// Its number, from 0.
+    pub number: u64,
+    /// When, by the register.
+    #[serde(rename = "time_us")]
+    pub time: Nanos,
+    /// What the clock said, where that was earlier.
+    #[serde(rename = "clock_us")]
+    pub clock: Option<Nanos>,
+    /// The name of a person, or `service`.
+    pub who: SecretText,
+    /// The kind of the act.
+    pub act: &'static str,
+    /// The warrant that it is about.
+    pub warrant: Option<u32>,
+    /// What else is to be said. Targets and identifiers are shown with the warrant alone.
+    pub detail: SecretText,
+}
+
+/// The acts of a log that was read before, so that it is as it was written.
+pub(super) fn read(path: &Path, keys: &Keys, query: &ActQuery) -> Result<Vec<ActView>, Error> {
+    let failed = |error| Error::io(path, "read", error);
+    let mut reader = BufReader::new(files::open_to_read(path).map_err(failed)?);
+    let (mut line, mut views) = (Vec::new(), Vec::new());
+    loop {
+        line.clear();
+        if Read::take(&mut reader, LONGEST).read_until(b'\n', &mut line).map_err(failed)? == 0 {
+            return Ok(views);
+        }
+        // The rest of an act that is being written.
+        let Ok(line) = ActLine::parse(&line) else { return Ok(views) };
+        let Some(act) = read_act(keys, &line) else { return Ok(views) };
+        views.extend(Some(view(line.number(), &act)).filter(|view| query.selects(view)));
+    }
+}
+
+impl ActQuery {
+    fn selects(&self, view: &ActView) -> bool {
+        self.since.is_none_or(|since| view.time >= since)
+            && self.until.is_none_or(|until| view.time < until)
+            && self.who.as_ref().is_none_or(|who| **who == *view.who)
+            && self.warrant.is_none_or(|id| view.warrant == Some(id))
+    }
+}
+
+fn view(number: u64, act: &Act) -> ActView {
+    let who = match &act.by {
+        By::Person(name) => name.clone(),
+        By::Service => "service".into(),
+    };
+    let (kind, warrant, detail) = told(&act.what);
+    ActView { number, time: act.time, clock: act.clock, who, act: kind, warrant, detail: detail.into() }
+}
+
+/// Kind, warrant, and the rest.
+fn told(what: &What) -> (&'static str, Option<u32>, String) {
+    match what {
+        What::SetUp(entry) => ("set-up", None, format!("first officer {}", &*entry.name)),
+        What::PersonProposed(change) => {
+            ("people", None, format!("propose: {} {}", change.action(), change.name()))
+        }
+        What::PersonConfirmed(proposal) => ("people", None, format!("confirm act {proposal}")),
+        What::PassphraseChanged(_) => ("passphrase", None, "changed by its owner".to_owned()),
+        What::PassphraseWrong(name) => ("refused", None, format!("wrong passphrase for {:?}", &**name)),
+        What::Entered { id, warrant } => ("enter", Some(*id), format!("case {}", &*warrant.case_number)),
+        What::Approved { id, hash } => ("approve", Some(*id), format!("record {hash}")),
+        What::ExtensionEntered { id, extension } => {
+            ("extend", Some(*id), format!("order {} of {}", &*extension.reference, &*extension.authority))
+        }
+        What::ExtensionApproved { id, hash } => ("approve-extension", Some(*id), format!("record {hash}")),
+        What::Withdrawn { id, reason } => ("withdraw", Some(*id), reason.to_string()),
+        What::Noted { id, text } => ("note", Some(*id), text.to_string()),
+        What::Looked { at, why } => {
+            let (at, id) = match at {
+                Look::Show(id) => ("show", Some(*id)),
+                Look::List => ("list", None),
+                Look::Acts => ("acts", None),
+                Look::Verify => ("verify", None),
+                Look::People => ("people", None),
+            };
+            ("look", id, format!("{at}: {}", &**why))
+        }
+        What::Begun { id } => ("begin", Some(*id), "interception has begun".to_owned()),
+        What::Ended { id, late } => ("end", Some(*id), late_by(*late)),
+        What::Stopped { id, proof } => ("stop", Some(*id), stopped(&proof.by, proof.last_content.is_some())),
+        What::ClockBack { latest, .. } => {
+            let back = "the clock was set back; time goes on from";
+            ("clock-back", None, format!("{back} {} us since 1970", latest.micros()))
+        }
+        What::Recovered { bytes } => {
+            ("recovered", None, format!("{bytes} bytes of an act that was never acknowledged were cut off"))
+        }
+    }
+}
+
+fn late_by(late: Nanos) -> String {
+    match late.0 / 1_000_000_000 {
+        0..60 => "its time is over".to_owned(),
+        seconds => format!("its time was over {seconds} s ago: nothing has looked since, as after a restart"),
+    }
+}
+
+fn stopped(by: &str, has_content: bool) -> String {
+    let content = if has_content { "the time of the last content is with the warrant" } else { "no content" };
+    format!("stopped by {by}; {content}")
+}

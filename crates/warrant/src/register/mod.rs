@@ -1,0 +1,17 @@
+//! The register: a directory that several processes use at once.
+
+mod acts;
+mod ledger;
+mod passphrase;
+#[expect(clippy::module_inception, reason = "the register is what this folder is about")]
+mod register;
+mod session;
+#[cfg(test)]
+mod tests;
+mod verify;
+
+pub use acts::{ActQuery, ActView};
+pub use passphrase::check_passphrase;
+pub use register::{PersonView, Register};
+pub use session::Session;
+pub use verify::{Fault, Head, Verified, verify};
