@@ -46,6 +46,7 @@ use crate::commands::{
     status::Status,
     users::UserList,
     verify::Verify,
+    warrant::WarrantArgs,
     why::Why,
 };
 use crate::screen::Colour;
@@ -121,6 +122,7 @@ pub(crate) enum Command {
     Clock(Clock),
     Live(Live),
     Audit(Box<Audit>),
+    Warrant(Box<WarrantArgs>),
     Doctor(Doctor),
     Bench(Bench),
     Man(ManArgs),
@@ -152,6 +154,7 @@ impl Command {
             | Self::Console(_)
             | Self::Open(_)
             | Self::Audit(_)
+            | Self::Warrant(_)
             | Self::Live(_)
             | Self::Status(_)
             | Self::Hold(_)

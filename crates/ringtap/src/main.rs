@@ -133,6 +133,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Holds(holds) => holds.run(screen),
         Command::Release(release) => release.run(screen),
         Command::Audit(audit) => audit.run(screen),
+        Command::Warrant(warrant) => warrant.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
         Command::Mcp(mcp) => mcp.run(screen),

@@ -34,6 +34,8 @@
 //! | [`configuration`] | accepted, or refused by name |
 //! | [`control`] | a request written again is the same |
 //! | [`search`] | what is read prints as a text that is read as the same |
+//! | [`target`] | a target is printed as it is read, and is found by its own name |
+//! | [`acts`] | a line of a register is read or refused; a changed one has another hash |
 //! | [`engine`] | deep state with tiny tables: the same records for every batch size, and consistent sums |
 #![forbid(unsafe_code)]
 
@@ -55,6 +57,7 @@ mod search;
 mod settings;
 mod sip;
 mod spool;
+mod warrant;
 mod websocket;
 
 pub use anonymise::anonymise;
@@ -73,13 +76,14 @@ pub use search::search;
 pub use settings::{configuration, control};
 pub use sip::{sip, stream};
 pub use spool::{chain, deletions, far, seals, spool};
+pub use warrant::{acts, target};
 pub use websocket::websocket;
 
 /// A body and the name of its target and of its input folders.
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 25] = [
+pub const BODIES: [Body; 27] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
@@ -105,4 +109,6 @@ pub const BODIES: [Body; 25] = [
     ("configuration", configuration),
     ("control", control),
     ("search", search),
+    ("target", target),
+    ("acts", acts),
 ];

@@ -43,4 +43,5 @@ pub(crate) mod silence;
 pub(crate) mod status;
 pub(crate) mod users;
 pub(crate) mod verify;
+pub(crate) mod warrant;
 pub(crate) mod why;

@@ -14,6 +14,7 @@
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
 //! | `console` | the people of the console, and its audit log |
+//! | `warrant` | the register of lawful interception, from set-up to audit |
 //! | `kpis` | KPIs against a second implementation |
 //! | `why` | what distinguishes marked calls |
 //! | `live` | its loopback, and refusals |
@@ -49,5 +50,6 @@ mod refused;
 mod run;
 mod searched;
 mod sound;
+mod warrant;
 mod whole;
 mod why;

@@ -1,0 +1,47 @@
+//! `ringtap warrant show`: one warrant, whole.
+
+use std::io::Write;
+
+use anyhow::Context;
+use clap::Args;
+use ringtap_report::time;
+
+use super::register_args::RegisterArgs;
+use super::{WRITING, shown};
+use crate::exit::Exit;
+use crate::page::LineFormat;
+use crate::screen::Screen;
+
+/// Show a warrant whole, with the hash that its approval names
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Show {
+    /// Number of the warrant
+    #[arg(value_name = "NUMBER")]
+    id: u32,
+    /// Why you look, for the record
+    #[arg(long, value_name = "TEXT")]
+    why: String,
+    /// Output format
+    #[arg(long, value_enum, default_value_t)]
+    format: LineFormat,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap warrant show 3 --as ben --why 'to approve it'
+  ringtap warrant show 3 --as dora --why 'yearly audit' --format jsonl | jq .stopped";
+
+impl Show {
+    /// Runs it.
+    pub(crate) fn run(self, args: &RegisterArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+        let mut open = args.open()?;
+        let (warrant, at) = open.register.show(&open.session, self.id, &self.why, time::now())?;
+        let printed = match self.format {
+            LineFormat::Jsonl => shown::json(&warrant, at, &mut screen.out),
+            LineFormat::Table => shown::write(&warrant, at, &mut screen.out),
+        };
+        printed.and_then(|()| screen.out.flush()).context(WRITING)?;
+        Ok(Exit::Done)
+    }
+}
