@@ -50,5 +50,5 @@ pub use register::{
     ActQuery, ActView, Fault, Head, PersonView, Register, Session, Verified, check_passphrase, verify,
 };
 pub use secret_text::SecretText;
-pub use state::{Extension, Look, NewWarrant, Role, Status, StopProof, Warrant};
+pub use state::{Extension, Look, NewWarrant, ProducedFile, Role, Status, StopProof, Warrant};
 pub use target::{Name, NotATarget, Target, TargetIndex, TargetKind};

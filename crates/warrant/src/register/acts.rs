@@ -12,7 +12,7 @@ use crate::log::files;
 use crate::log::key::Keys;
 use crate::log::line::{ActLine, LONGEST};
 use crate::secret_text::SecretText;
-use crate::state::{Act, By, Look, What};
+use crate::state::{Act, By, Look, ProducedFile, What};
 
 /// Which acts to show.
 #[derive(Clone, Debug, Default)]
@@ -101,6 +101,8 @@ fn told(what: &What) -> (&'static str, Option<u32>, String) {
         What::ExtensionApproved { id, hash } => ("approve-extension", Some(*id), format!("record {hash}")),
         What::Withdrawn { id, reason } => ("withdraw", Some(*id), reason.to_string()),
         What::Noted { id, text } => ("note", Some(*id), text.to_string()),
+        What::CapturesRead { id, why } => ("captures", Some(*id), why.to_string()),
+        What::Produced { id, files } => ("product", Some(*id), listed(files)),
         What::Looked { at, why } => {
             let (at, id) = match at {
                 Look::Show(id) => ("show", Some(*id)),
@@ -122,6 +124,12 @@ fn told(what: &What) -> (&'static str, Option<u32>, String) {
             ("recovered", None, format!("{bytes} bytes of an act that was never acknowledged were cut off"))
         }
     }
+}
+
+fn listed(files: &[ProducedFile]) -> String {
+    let file =
+        |file: &ProducedFile| format!("{} ({} octets, SHA-256 {})", &*file.name, file.octets, file.sha256);
+    files.iter().map(file).collect::<Vec<_>>().join("; ")
 }
 
 fn late_by(late: Nanos) -> String {

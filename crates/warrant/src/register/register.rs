@@ -14,7 +14,8 @@ use crate::log::key::{PublicKey, RegisterKey};
 use crate::order::Order;
 use crate::secret_text::SecretText;
 use crate::state::{
-    By, Extension, Look, NewWarrant, PersonChange, PersonEntry, Role, State, Status, StopProof, Warrant, What,
+    By, Extension, Look, NewWarrant, PersonChange, PersonEntry, ProducedFile, Role, State, Status, StopProof,
+    Warrant, What,
 };
 
 /// A register of warrants: a directory, mode 0700. Several processes may have it open at once.
@@ -385,6 +386,47 @@ impl Register {
     ) -> Result<Vec<ActView>, Error> {
         self.look(session, Look::Acts, why, clock)?;
         acts::read(&self.ledger.path_of_acts(), &self.ledger.keys, query)
+    }
+
+    /// Records that captures are read for the product of the warrant in force with that identifier, by an officer:
+    /// before they are. Returns its number.
+    ///
+    /// # Errors
+    ///
+    /// No warrant with that identifier is in force, no reason is given, or the session is no officer's.
+    pub fn captures_read(
+        &mut self,
+        session: &Session,
+        liid: &Liid,
+        why: &str,
+        clock: Nanos,
+    ) -> Result<u32, Error> {
+        let by = By::Person(session.name.clone());
+        self.ledger.locked(|ledger| {
+            end_due(ledger, clock)?;
+            let time = ledger.time(clock);
+            let of =
+                |warrant: &&Warrant| warrant.entered.liid == *liid && warrant.status(time) == Status::Active;
+            let id = ledger.state.warrants.values().find(of).map(|warrant| warrant.id);
+            let id = id.ok_or(Refused::NotInForce)?;
+            ledger.record(by, What::CapturesRead { id, why: why.into() }, clock)?;
+            Ok(id)
+        })
+    }
+
+    /// Records files of product that were made of captures.
+    ///
+    /// # Errors
+    ///
+    /// There is no such warrant, there are more than 16 files, or the session is no officer's.
+    pub fn produced(
+        &mut self,
+        session: &Session,
+        id: u32,
+        files: Vec<ProducedFile>,
+        clock: Nanos,
+    ) -> Result<(), Error> {
+        self.act(session, What::Produced { id, files }, clock).map(drop)
     }
 
     /// Records that somebody has looked at something: before it is shown.

@@ -74,6 +74,16 @@ pub(crate) enum What {
         id: u32,
         text: SecretText,
     },
+    /// Captures are about to be read for its product.
+    CapturesRead {
+        id: u32,
+        why: SecretText,
+    },
+    /// Files of product were made of them.
+    Produced {
+        id: u32,
+        files: Vec<ProducedFile>,
+    },
     Looked {
         at: Look,
         why: SecretText,
@@ -118,4 +128,16 @@ pub enum Look {
     Verify,
     /// The people.
     People,
+}
+
+/// A file of product, by which it is known again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProducedFile {
+    /// Its name, without its directory.
+    pub name: SecretText,
+    /// Its octets.
+    pub octets: u64,
+    /// SHA-256 of them, as 64 hex digits.
+    pub sha256: String,
 }

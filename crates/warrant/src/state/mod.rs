@@ -6,8 +6,8 @@ mod people;
 mod state;
 mod warrant;
 
-pub use act::Look;
 pub(crate) use act::{Act, By, What};
+pub use act::{Look, ProducedFile};
 pub use people::Role;
 pub(crate) use people::{PersonChange, PersonEntry};
 pub(crate) use state::State;

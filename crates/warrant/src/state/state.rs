@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use ringtap_model::Nanos;
 
-use super::act::{Act, By, Look, What};
+use super::act::{Act, By, Look, ProducedFile, What};
 use super::people::{People, Role};
 use super::warrant::{EnteredExtension, Extension, NewWarrant, Status, Warrant, check_text};
 use crate::error::Refused;
@@ -162,6 +162,12 @@ impl State {
                 warrant.notes.push((name.clone(), time, text.clone()));
                 Ok(())
             }
+            What::CapturesRead { id, why } => {
+                check_text("reason", why, 1024)?;
+                let is_active = self.warrant(*id)?.status(time) == Status::Active;
+                if is_active { Ok(()) } else { Err(Refused::NotInForce) }
+            }
+            What::Produced { id, files } => self.produced(*id, files),
             What::Looked { at, why } => self.look(name, *at, why, time),
             _ => Err(Refused::Impossible),
         }
@@ -228,6 +234,15 @@ impl State {
         if has_seen { Ok(()) } else { Err(Refused::NotSeen) }
     }
 
+    fn produced(&mut self, id: u32, files: &[ProducedFile]) -> Result<(), Refused> {
+        if files.len() > MOST_FILES {
+            return Err(Refused::Full("files of product"));
+        }
+        files.iter().try_for_each(|file| check_text("name of a file", &file.name, 255))?;
+        let is_approved = self.warrant(id)?.approved_at.is_some();
+        if is_approved { Ok(()) } else { Err(Refused::NotApproved) }
+    }
+
     fn look(&mut self, by: &SecretText, at: Look, why: &SecretText, time: Nanos) -> Result<(), Refused> {
         check_text("reason", why, 1024)?;
         if let Look::Show(id) = at {
@@ -276,5 +291,7 @@ impl State {
 }
 
 const MOST_WARRANTS: usize = 100_000;
+/// Files of product that one act names.
+const MOST_FILES: usize = 16;
 /// Notes, extensions and proofs of one warrant.
 const MOST_NOTES: usize = 10_000;

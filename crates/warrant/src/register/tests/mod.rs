@@ -13,7 +13,7 @@ use super::*;
 use crate::error::{Error, Refused};
 use crate::flaw::Flaw;
 use crate::log::key::RegisterKey;
-use crate::state::{Extension, NewWarrant, Role, Status, StopProof};
+use crate::state::{Extension, NewWarrant, ProducedFile, Role, Status, StopProof};
 
 const PASSPHRASE: &str = "correct horse battery";
 const OTHER: &str = "another horse staple";
@@ -435,4 +435,35 @@ fn acts_of_another_register_and_unsigned_ones_are_found() {
     assert_eq!(verify(dir.path(), None, &[], None).unwrap().fault.unwrap().flaw, Flaw::Repeated);
     fs::write(dir.path().join("acts"), foreign).unwrap();
     assert_eq!(verify(dir.path(), None, &[], None).unwrap().fault.unwrap().flaw, Flaw::Signature);
+}
+
+#[test]
+fn product_of_captures_is_an_officers_act_of_a_warrant_in_force() {
+    let (_dir, mut register) = register();
+    let id = approved(&mut register, "L1", 10, 100);
+    let liid = "L1".parse().unwrap();
+    let why = "case 17";
+    assert_eq!(refusal(register.captures_read(&session("ana"), &liid, why, at(9))), Refused::NotInForce);
+    assert_eq!(refusal(register.captures_read(&session("dora"), &liid, why, at(11))), Refused::NotAnOfficer);
+    assert!(matches!(
+        refusal(register.captures_read(&session("ana"), &liid, "", at(11))),
+        Refused::Field { field: "reason", .. }
+    ));
+    assert_eq!(register.captures_read(&session("ana"), &liid, why, at(11)).unwrap(), id);
+    let file = ProducedFile { name: "L1.hi2".into(), octets: 17, sha256: "0f".repeat(32) };
+    // Reading takes its time: the warrant may have ended meanwhile.
+    register.produced(&session("ana"), id, vec![file.clone()], at(200)).unwrap();
+    let many = vec![file.clone(); 17];
+    assert_eq!(
+        refusal(register.produced(&session("ana"), id, many, at(200))),
+        Refused::Full("files of product")
+    );
+    let no_warrant = register.produced(&session("ana"), id + 1, vec![file], at(200));
+    assert_eq!(refusal(no_warrant), Refused::NoWarrant);
+    let acts = register.acts(&session("dora"), &ActQuery::default(), "audit", at(201)).unwrap();
+    let of =
+        |kind: &str| acts.iter().find(|act| act.act == kind).map(|act| (act.warrant, act.detail.to_string()));
+    assert_eq!(of("captures"), Some((Some(id), why.to_owned())));
+    let told = format!("L1.hi2 (17 octets, SHA-256 {})", "0f".repeat(32));
+    assert_eq!(of("product"), Some((Some(id), told)));
 }
