@@ -24,6 +24,7 @@ use ringtap_capture::{Capture, Damage, Merge};
 use ringtap_engine::config::TRANSACTIONS;
 use ringtap_engine::{Config, Counters, Engine, Tracker};
 pub(crate) use ringtap_export::find::Listener;
+use ringtap_intercept::{Closed, Delivered, Interception, ProductFiles};
 use ringtap_model::Frame;
 use ringtap_report::summary::{self, TimeSpan};
 
@@ -59,6 +60,9 @@ pub(crate) struct Unpacking {
     #[arg(long, value_name = "GIB", value_parser = value_parser!(u64).range(1..=1 << 24))]
     max_unpacked: Option<u64>,
 }
+
+/// Product as files and, where it is delivered, on its way.
+pub(crate) type IntoFiles = (ProductFiles, Option<Delivered>);
 
 /// The named capture files.
 #[derive(Debug)]
@@ -186,7 +190,8 @@ impl Input {
         Self { transactions: true, ..self }
     }
 
-    fn config(&self) -> Config {
+    /// How an engine that reads it is configured.
+    pub(crate) fn config(&self) -> Config {
         let transactions = if self.transactions { TRANSACTIONS.to_vec() } else { Vec::new() };
         Config { receivers: self.assumed.receivers(), transactions, ..engine_config() }
     }
@@ -249,10 +254,28 @@ impl Input {
         let end = self.feed(&mut frames, sink, (bar, is_ahead), |batch, sink| {
             batch.iter().for_each(&mut observe);
             engine.batch(batch, sink);
+            !sink.has_enough()
         });
         engine.close(sink);
         bar.finish_and_clear();
         self.finish(&frames, end, engine.counters().clone())
+    }
+
+    /// Passes all frames to an interception, as long as its product can be written, and ends it.
+    pub(crate) fn pass_intercepted(
+        &self,
+        mut interception: Interception<IntoFiles>,
+        bar: &ProgressBar,
+    ) -> (Pass, IntoFiles, Closed) {
+        let is_ahead = Workers::default().number(self.size()) > 1;
+        let mut frames = self.frames();
+        let end = self.feed(&mut frames, &mut interception, (bar, is_ahead), |batch, interception| {
+            interception.batch(batch);
+            !interception.product().0.has_failed()
+        });
+        let (product, closed) = interception.close();
+        bar.finish_and_clear();
+        (self.finish(&frames, end, closed.counters.clone()), product, closed)
     }
 
     fn pass_through<X: Tracker, S: Listener>(
@@ -263,7 +286,10 @@ impl Input {
         is_ahead: bool,
     ) -> Pass {
         let mut frames = self.frames();
-        let end = self.feed(&mut frames, sink, (bar, is_ahead), |batch, sink| engine.batch(batch, sink));
+        let end = self.feed(&mut frames, sink, (bar, is_ahead), |batch, sink| {
+            engine.batch(batch, sink);
+            !sink.has_enough()
+        });
         engine.close(sink);
         bar.finish_and_clear();
         self.finish(&frames, end, engine.counters().clone())
@@ -313,23 +339,23 @@ impl Input {
         Interrupted::At(offset.saturating_mul(100) / self.size().max(1))
     }
 
-    /// Passes all frames to `process`, until the end, Ctrl-C, or the sink has enough. `is_ahead`: another
-    /// thread reads them.
-    fn feed<S: Listener>(
+    /// Passes all frames to `process`, until the end, Ctrl-C, or it says not to go on. `is_ahead`: another thread
+    /// reads them.
+    fn feed<S>(
         &self,
         frames: &mut Merge,
         sink: &mut S,
         (bar, is_ahead): (&ProgressBar, bool),
-        mut process: impl FnMut(&[Frame<'_>], &mut S),
+        mut process: impl FnMut(&[Frame<'_>], &mut S) -> bool,
     ) -> PassEnd {
         let mut end = PassEnd::default();
         let mut handle = |batch: &[Frame<'_>], offset| {
             let Some(first) = batch.first() else { return true };
             let span = end.span.get_or_insert_with(|| TimeSpan::new(first.time));
             batch.iter().for_each(|frame| span.add(frame.time));
-            process(batch, sink);
+            let goes_on = process(batch, sink);
             bar.set_position(offset);
-            if sink.has_enough() {
+            if !goes_on {
                 return false;
             }
             if interrupt::asked() && !self.cut_short {

@@ -45,6 +45,7 @@ mod pager;
 mod people_args;
 mod person;
 mod query;
+mod radius_secrets;
 mod screen;
 mod send;
 mod sound;

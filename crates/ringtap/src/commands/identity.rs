@@ -3,13 +3,13 @@
 use std::any::Any;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
-use ringtap_identity::{Counts, Holder, Holders, IdentityTracker, Limits, Secrets, Sessions};
+use ringtap_identity::{Counts, Holder, Holders, IdentityTracker, Limits, Sessions};
 use ringtap_model::{Call, Identity, Message, Nanos, Registration};
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
@@ -21,6 +21,7 @@ use crate::duration::duration;
 use crate::exit::{Exit, Misuse};
 use crate::input::{Input, Listener, Unpacking};
 use crate::page::Format;
+use crate::radius_secrets::read_secrets;
 use crate::screen::Screen;
 
 /// List sessions of subscribers by the RADIUS packets of captures; or who had an address, and what proves it
@@ -221,11 +222,6 @@ impl IdentityArgs {
 fn endpoint(text: &str) -> Option<(IpAddr, Option<u16>)> {
     let address = text.parse().ok().map(|address: IpAddr| (address, None));
     address.or_else(|| text.parse().ok().map(|end: SocketAddr| (end.ip(), Some(end.port()))))
-}
-
-fn read_secrets(path: &Path) -> anyhow::Result<Secrets> {
-    let bytes = ringtap_spool::secrets(path)?;
-    Secrets::of_file(&bytes).with_context(|| format!("cannot read the secrets in `{}`", path.display()))
 }
 
 /// What is asked: who had an address, or what a user had; everything where it is neither.

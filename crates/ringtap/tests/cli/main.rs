@@ -46,6 +46,7 @@ mod mcp;
 mod open;
 mod opus;
 mod page;
+mod product;
 mod refused;
 mod run;
 mod searched;

@@ -9,11 +9,11 @@ use std::process::Stdio;
 use crate::run::{Run, file, ringtap};
 
 const FIRST: &str = "first horse battery";
-const OWN: &str = "correct horse battery";
+pub(crate) const OWN: &str = "correct horse battery";
 
 /// A register in a directory of its own.
-struct Files {
-    folder: tempfile::TempDir,
+pub(crate) struct Files {
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Files {
@@ -39,19 +39,19 @@ impl Files {
         child.wait_with_output().unwrap().into()
     }
 
-    fn done(&self, who: &str, command: &str, passphrases: &[&str]) -> Run {
+    pub(crate) fn done(&self, who: &str, command: &str, passphrases: &[&str]) -> Run {
         let run = self.run(who, command, passphrases);
         assert_eq!(run.status, 0, "{command}: {run:?}");
         run
     }
 
-    fn refused(&self, who: &str, command: &str, why: &str) {
+    pub(crate) fn refused(&self, who: &str, command: &str, why: &str) {
         let run = self.run(who, command, &[OWN]);
         assert!(run.status != 0 && run.err.contains(why), "{command}: {run:?}");
     }
 
     /// With the officers ana and ben and the auditor dora.
-    fn with_people() -> Self {
+    pub(crate) fn with_people() -> Self {
         let files = Self::new();
         files.done("ana", "setup", &[OWN]);
         files.done("ana", "people add ben --role officer", &[OWN, FIRST]);

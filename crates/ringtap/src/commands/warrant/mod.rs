@@ -4,9 +4,11 @@ mod acts;
 mod approve;
 mod enter;
 mod extend;
+mod functions;
 mod list;
 mod note;
 mod people;
+mod product;
 mod register_args;
 mod secrets;
 mod setup;
@@ -47,6 +49,7 @@ enum WarrantCommand {
     Acts(acts::Acts),
     Verify(verify::VerifyRegister),
     People(people::PeopleOfRegister),
+    Product(Box<product::Product>),
 }
 
 impl WarrantArgs {
@@ -65,6 +68,7 @@ impl WarrantArgs {
             WarrantCommand::Acts(acts) => acts.run(register, screen),
             WarrantCommand::Verify(verify) => verify.run(register, screen),
             WarrantCommand::People(people) => people.run(register, screen),
+            WarrantCommand::Product(product) => product.run(register, screen),
         }
     }
 }

@@ -1,0 +1,262 @@
+//! `ringtap warrant product`.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::Args;
+use ringtap_handover::MediationFunction;
+use ringtap_identity::{Limits as SessionLimits, Secrets, Sessions};
+use ringtap_intercept::{Closed, Delivered, Interception, Limits, ProductFiles, WrittenFile, WrittenOrder};
+use ringtap_model::Nanos;
+use ringtap_report::table::{self, Cell, Column};
+use ringtap_report::text::{counted, grouped};
+use ringtap_report::time;
+use ringtap_warrant::{Liid, Order, ProducedFile};
+
+use super::WRITING;
+use super::functions::{read_functions, start_delivery};
+use super::register_args::RegisterArgs;
+use crate::duration::duration;
+use crate::exit::{Exit, Misuse};
+use crate::input::{Input, InputFiles};
+use crate::radius_secrets::read_secrets;
+use crate::screen::Screen;
+
+/// Give what the warrants in force are entitled to of captures: events, content, packets
+///
+/// Reads captures together, in order of time, follows the sessions and calls of the warrants' targets, and writes for
+/// each warrant its events (LIID.hi2) and content (LIID.hi3) as PS-PDUs of ETSI TS 102 232, and the frames that carried
+/// them (LIID.pcap). Only packets of a warrant's time count. The SHA-256 of each file is kept in the register.
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Product {
+    #[command(flatten)]
+    input: InputFiles,
+    /// Write the files into this directory, which is made: nothing may be there yet
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Why product is made, for the record
+    #[arg(long, value_name = "TEXT")]
+    why: String,
+    /// Only of the warrants with these identifiers
+    #[arg(long, value_name = "LIID", value_parser = liid)]
+    only: Vec<Liid>,
+    /// Deliver it, too: to the mediation functions in this file, each to warrants of its agency
+    /// (docs/manual/product.md)
+    #[arg(long, value_name = "FILE")]
+    deliver: Option<PathBuf>,
+    /// How long mediation functions may take, once the captures are read, to confirm the last of it
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration, requires = "deliver")]
+    wait: Duration,
+    /// Check authenticators of RADIUS with the secrets of this file: each line is a client's address or network,
+    /// a space, and its secret
+    #[arg(long, value_name = "FILE")]
+    secrets: Option<PathBuf>,
+    /// How long nothing may be heard of a session before it has ended; three interim intervals, where they are
+    /// known and shorter
+    #[arg(long, value_name = "TIME", default_value = "48h", value_parser = duration)]
+    idle: Duration,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  ringtap warrant product trunk.pcap radius.pcap --out product --as ana --why 'case 2026-114'
+  ringtap warrant product trunk-*.pcap.gz --only LI-2026-017 --out product --as ana --why 'case 2026-114'
+  cd product && sha256sum *      # as `ringtap warrant acts` has them";
+
+fn liid(text: &str) -> Result<Liid, String> {
+    text.parse().map_err(|error: ringtap_warrant::NotALiid| error.to_string())
+}
+
+impl Product {
+    /// Runs it.
+    pub(crate) fn run(self, args: &RegisterArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
+        // What only the person may read is opened before the program goes on as the register's owner.
+        let input = Input::open(&self.input.files, self.input.unpacking)?;
+        let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
+        let functions = self.deliver.as_deref().map(read_functions).transpose()?;
+        make_directory(&self.out, args.dir())?;
+        let made = self.make(&input, secrets, functions, args, screen);
+        if made.is_err() {
+            // Where nothing was written, nothing stays.
+            let _ = fs::remove_dir(&self.out);
+        }
+        made
+    }
+
+    fn make(
+        &self,
+        input: &Input,
+        secrets: Secrets,
+        functions: Option<Vec<MediationFunction>>,
+        args: &RegisterArgs,
+        screen: &mut Screen,
+    ) -> anyhow::Result<Exit> {
+        let mut open = args.open()?;
+        let orders = self.orders(open.register.active(time::now())?)?;
+        // Recorded before a packet is read: what cannot be recorded is not done.
+        let mut numbers = HashMap::new();
+        for order in &orders {
+            let number = open.register.captures_read(&open.session, &order.liid, &self.why, time::now())?;
+            numbers.insert(order.liid.clone(), number);
+        }
+        let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
+        let sessions = Sessions::new(SessionLimits { idle, ..SessionLimits::default() }, secrets);
+        let buffer = self.out.join(BUFFER);
+        let delivered = functions.map(|functions| -> anyhow::Result<Delivered> {
+            Ok(Delivered::new(start_delivery(functions, &buffer)?, &orders)?)
+        });
+        let product = (ProductFiles::new(&self.out), delivered.transpose()?);
+        let mut interception = Interception::new(input.config(), sessions, Limits::default(), product);
+        interception.replace_orders(orders);
+        let bar = input.progress(screen, "intercepting");
+        let (pass, (files, delivered), closed) = input.pass_intercepted(interception, &bar);
+        let written = files.finish()?;
+        for order in &written {
+            let Some(number) = numbers.get(&order.liid) else { continue };
+            let files = order.files.iter().map(produced_file).collect();
+            open.register.produced(&open.session, *number, files, time::now())?;
+        }
+        print(&written, &closed, screen).context(WRITING)?;
+        remark(&written, &closed, screen);
+        let has_arrived = delivered.is_none_or(|delivered| self.has_arrived(delivered, screen));
+        // What did not arrive is in the files; the buffer's key ends with this program.
+        let _ = fs::remove_dir_all(&buffer);
+        match pass.exit(screen) {
+            Exit::Done if !has_arrived => Ok(Exit::Failed),
+            exit => Ok(exit),
+        }
+    }
+
+    /// Waits for mediation functions, and says what did not arrive.
+    fn has_arrived(&self, delivered: Delivered, screen: &mut Screen) -> bool {
+        let lost = delivered.lost();
+        if delivered.finish(self.wait) {
+            screen.remark("the mediation functions have confirmed everything");
+            return true;
+        }
+        screen.remark(if lost > 0 {
+            format!("{} could not be buffered: deliver the files", counted(lost, "PDU"))
+        } else {
+            "mediation functions have not confirmed everything: raise `--wait`, see whether they listen, or deliver \
+             the files"
+                .to_owned()
+        });
+        false
+    }
+
+    /// Those that are asked for.
+    fn orders(&self, mut orders: Vec<Order>) -> anyhow::Result<Vec<Order>> {
+        if let Some(missing) = self.only.iter().find(|liid| orders.iter().all(|order| order.liid != **liid)) {
+            let text = missing.text();
+            bail!(
+                "no warrant with the identifier `{}` is in force: see `ringtap warrant list`",
+                text.as_str()
+            );
+        }
+        if orders.is_empty() {
+            bail!("no warrant is in force, so nothing may be intercepted: see `ringtap warrant list`");
+        }
+        orders.retain(|order| self.only.is_empty() || self.only.contains(&order.liid));
+        Ok(orders)
+    }
+}
+
+/// Makes the directory for the owner of the register, as whom the files are written.
+fn make_directory(directory: &Path, register: &Path) -> anyhow::Result<()> {
+    let made = fs::DirBuilder::new().mode(0o700).create(directory);
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let text = format!(
+                "`--out {}` exists: name a directory that does not, so that nothing is mixed up",
+                directory.display()
+            );
+            return Err(Misuse(text).into());
+        }
+        made => made.with_context(|| format!("cannot make the directory `{}`", directory.display()))?,
+    }
+    let Ok(owner) = fs::metadata(register) else { return Ok(()) };
+    let own = fs::metadata(directory).map(|own| own.uid() == owner.uid());
+    if own.is_ok_and(|is_same| is_same) {
+        return Ok(());
+    }
+    chown(directory, Some(owner.uid()), Some(owner.gid())).with_context(|| {
+        format!("cannot give the directory `{}` to the owner of the register", directory.display())
+    })
+}
+
+fn produced_file(file: &WrittenFile) -> ProducedFile {
+    let name = file.path.file_name().unwrap_or_default().to_string_lossy();
+    ProducedFile { name: (&*name).into(), octets: file.octets, sha256: hex(file) }
+}
+
+/// SHA-256 as people compare it.
+fn hex(file: &WrittenFile) -> String {
+    file.sha256.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn print(written: &[WrittenOrder], closed: &Closed, screen: &mut Screen) -> io::Result<()> {
+    let Screen { out, width, colour, .. } = screen;
+    let rows = written.iter().map(|order| {
+        let figures = closed.figures(&order.liid);
+        let counts = [
+            figures.iri,
+            figures.packets,
+            figures.octets,
+            figures.unattributed,
+            figures.cut,
+            figures.dropped,
+        ];
+        let liid = Cell::plain(order.liid.text().as_str());
+        std::iter::once(liid).chain(counts.map(|count| Cell::plain(grouped(count)))).collect()
+    });
+    table::write(out, COLUMNS, rows, *width, *colour)?;
+    writeln!(out)?;
+    for file in written.iter().flat_map(|order| &order.files) {
+        writeln!(out, "{}  {}", hex(file), file.path.display())?;
+    }
+    writeln!(out, "\n{} with product", counted(written.len() as u64, "warrant"))?;
+    out.flush()
+}
+
+/// What has to be known of it.
+fn remark(written: &[WrittenOrder], closed: &Closed, screen: &mut Screen) {
+    let missing: u64 = written.iter().map(|order| order.frames_missing).sum();
+    if missing > 0 {
+        screen.remark(format!(
+            "{} of datagrams that came in fragments are not in the captures; events and content have them whole",
+            counted(missing, "frame")
+        ));
+    }
+    if closed.sessions.evicted > 0 {
+        let sessions = counted(closed.sessions.evicted, "session");
+        screen.remark(format!("{sessions} had to give way to others: read fewer captures at once"));
+    }
+    let figures = written.iter().map(|order| closed.figures(&order.liid));
+    let dropped: u64 = figures.map(|figures| figures.dropped).sum();
+    if dropped > 0 {
+        screen.remark(format!(
+            "{} of targets could not be followed, since too many calls and sessions were at once: read fewer captures \
+             at once",
+            counted(dropped, "packet or call")
+        ));
+    }
+}
+
+/// What waits for mediation functions.
+const BUFFER: &str = "buffer";
+
+const COLUMNS: &[Column] = &[
+    Column::word("LIID", 0),
+    Column::figure("EVENTS", 0),
+    Column::figure("PACKETS", 0),
+    Column::figure("OCTETS", 0),
+    Column::figure("UNATTRIBUTED", 0),
+    Column::figure("CUT", 0),
+    Column::figure("DROPPED", 0),
+];
