@@ -249,5 +249,5 @@ pub struct SipIri {
     pub message: Vec<u8>,
 }
 
-/// Most addresses of a target in one PDU; further ones are not encoded, and counted.
+/// Most addresses of a target in one PDU; further ones are left out.
 pub const MOST_ADDRESSES: usize = 64;
