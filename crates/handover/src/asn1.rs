@@ -126,6 +126,7 @@ pub(crate) enum IriType {
 #[derive(AsnType, Encode, Decode, Clone, Debug, PartialEq)]
 #[rasn(choice)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "there is one at a time, and it is encoded at once")]
 pub(crate) enum IriContents {
     #[rasn(tag(2))]
     Ip(IpIri),

@@ -125,7 +125,7 @@ impl Liid {
             .chars()
             .map(|digit| digit.to_digit(16).ok_or(NameError::Hexadecimal))
             .collect::<Result<_, _>>()?;
-        if digits.len() % 2 != 0 {
+        if !digits.len().is_multiple_of(2) {
             return Err(NameError::Hexadecimal);
         }
         let octets: Vec<u8> = digits.chunks(2).map(|pair| (pair[0] << 4 | pair[1]) as u8).collect();

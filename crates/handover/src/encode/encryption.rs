@@ -77,7 +77,7 @@ impl Encryption {
 /// Decrypts an encryptedPayload; None if it is not whole blocks.
 pub(crate) fn decrypt(key: &PayloadKey, sequence: u32, encrypted: &[u8]) -> Option<Vec<u8>> {
     let mut plain = encrypted.to_vec();
-    if plain.is_empty() || plain.len() % BLOCK != 0 {
+    if plain.is_empty() || !plain.len().is_multiple_of(BLOCK) {
         return None;
     }
     cbc(key, sequence, &mut plain, false);
