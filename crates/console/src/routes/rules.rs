@@ -283,7 +283,7 @@ fn note(notes: &mut Vec<What>, title: &str, rule: &KeepRule) {
             length += text.len() + key.len() + 3;
             let key = if at == 0 { format!("{key}: ") } else { String::new() };
             let end = if at + 1 == items.len() { "; " } else { ", " };
-            what = match NUMBERS.contains(&&*key.trim_end_matches(": ")) || items.len() > 1 {
+            what = match NUMBERS.contains(&key.trim_end_matches(": ")) || items.len() > 1 {
                 true => what.text(key).number(text).text(end),
                 false => what.text(format!("{key}{text}{end}")),
             };
