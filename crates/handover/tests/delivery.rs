@@ -170,7 +170,7 @@ fn what_was_not_confirmed_comes_again_with_the_same_numbers() {
     let closing = |after| Behaviour { answers: false, closes_after: Some(after), ..Behaviour::GOOD };
     let behaviours = vec![closing(0), closing(1), closing(7), closing(100), closing(500)];
     let (arrived, status) = deliver_to(behaviours, 2_000, 300);
-    assert!(arrived.len() >= 2_000 + 7 + 1, "those connections confirmed nothing: {}", arrived.len());
+    assert!(arrived.len() > 2_000 + 7, "those connections confirmed nothing: {}", arrived.len());
     assert!(status.counts.closed >= 5 && status.counts.resent > 0, "{:?}", status.counts);
 }
 

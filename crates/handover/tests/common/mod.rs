@@ -124,44 +124,48 @@ fn in_order(mut addresses: Vec<TargetAddress>) -> Vec<TargetAddress> {
     ordered
 }
 
+const EVENTS: [AccessEvent; 9] = [
+    AccessEvent::Attempt,
+    AccessEvent::Accept,
+    AccessEvent::Reject,
+    AccessEvent::Failed,
+    AccessEvent::Interim,
+    AccessEvent::StartWhileActive,
+    AccessEvent::End,
+    AccessEvent::EndWhileActive,
+    AccessEvent::Unknown,
+];
+
+const ACCESS_TYPES: [AccessType; 10] = [
+    AccessType::Undefined,
+    AccessType::DialUp,
+    AccessType::Dsl,
+    AccessType::Cable,
+    AccessType::Lan,
+    AccessType::WirelessLan,
+    AccessType::Fibre,
+    AccessType::WiMax,
+    AccessType::Satellite,
+    AccessType::OtherWireless,
+];
+
+const END_REASONS: [EndReason; 5] = [
+    EndReason::Undefined,
+    EndReason::RegularLogoff,
+    EndReason::ConnectionLoss,
+    EndReason::Timeout,
+    EndReason::LeaseExpired,
+];
+
+const AUTHENTICATIONS: [Authentication; 5] = [
+    Authentication::Unknown,
+    Authentication::Static,
+    Authentication::Radius,
+    Authentication::Dhcp,
+    Authentication::Diameter,
+];
+
 pub(crate) fn any_access() -> impl Strategy<Value = AccessIri> {
-    let events = vec![
-        AccessEvent::Attempt,
-        AccessEvent::Accept,
-        AccessEvent::Reject,
-        AccessEvent::Failed,
-        AccessEvent::Interim,
-        AccessEvent::StartWhileActive,
-        AccessEvent::End,
-        AccessEvent::EndWhileActive,
-        AccessEvent::Unknown,
-    ];
-    let types = vec![
-        AccessType::Undefined,
-        AccessType::DialUp,
-        AccessType::Dsl,
-        AccessType::Cable,
-        AccessType::Lan,
-        AccessType::WirelessLan,
-        AccessType::Fibre,
-        AccessType::WiMax,
-        AccessType::Satellite,
-        AccessType::OtherWireless,
-    ];
-    let reasons = vec![
-        EndReason::Undefined,
-        EndReason::RegularLogoff,
-        EndReason::ConnectionLoss,
-        EndReason::Timeout,
-        EndReason::LeaseExpired,
-    ];
-    let authentications = vec![
-        Authentication::Unknown,
-        Authentication::Static,
-        Authentication::Radius,
-        Authentication::Dhcp,
-        Authentication::Diameter,
-    ];
     let text = |most: usize| {
         prop::option::of(prop::collection::vec(any::<char>(), 1..=most).prop_map(String::from_iter))
     };
@@ -176,9 +180,9 @@ pub(crate) fn any_access() -> impl Strategy<Value = AccessIri> {
             });
     let times = (prop::option::of(any_time()), prop::option::of(any_time()), prop::option::of(any_time()));
     let who = (
-        prop::sample::select(events),
+        prop::sample::select(&EVENTS[..]),
         octets(60),
-        prop::sample::select(types),
+        prop::sample::select(&ACCESS_TYPES[..]),
         prop::collection::vec(any_address(), 0..6),
         text(20),
         text(128),
@@ -188,10 +192,10 @@ pub(crate) fn any_access() -> impl Strategy<Value = AccessIri> {
         pop,
         text(20),
         times,
-        prop::option::of(prop::sample::select(reasons)),
+        prop::option::of(prop::sample::select(&END_REASONS[..])),
         any::<(Option<u64>, Option<u64>)>(),
         prop::option::of(octets(80)),
-        prop::option::of(prop::sample::select(authentications)),
+        prop::option::of(prop::sample::select(&AUTHENTICATIONS[..])),
     );
     (who, rest).prop_map(
         |(

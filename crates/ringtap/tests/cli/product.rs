@@ -1,4 +1,5 @@
 //! Product of captures by warrants, as files and at a mediation function.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::fs;
 use std::io::{Read, Write};
