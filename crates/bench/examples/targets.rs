@@ -1,6 +1,7 @@
-//! What targets of interception cost an engine: media of many calls, with none, 1, 10,000 and 1,000,000 addresses to
-//! look for, none of which is a call's. All in turn on one engine, so that other load of the machine falls on each.
-//! Prints, for each, the time of a packet as a ratio to that of a sink which wants no targets.
+//! What targets of interception cost an engine: media of many calls, with none, 1, 10,000 and 1,000,000
+//! addresses to look for, none of which is a call's. All in turn on one engine, so that other load of the
+//! machine falls on each. Prints, for each, the time of a packet as a ratio to that of a sink which wants no
+//! targets.
 //!
 //! `cargo run --release -p ringtap-bench --example targets [CALLS] [ROUNDS]`
 #![expect(clippy::print_stdout, reason = "it is a measurement")]

@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use crate::config::compiled_rules::{keeps_everything, ordinary_rules};
 use crate::config::rule_file::{of_json, to_json};
-use crate::config::rules::{keeps_everything, ordinary_rules};
 use crate::config::{Config, KeepRule, KeepScope, RuleFile};
 use crate::retention_report::RuleReport;
 

@@ -162,8 +162,8 @@ impl<X: Tracker> Engine<X> {
         self.flush_live();
     }
 
-    /// Has the packets of these addresses offered to [`Sink::target`], from the next frame on. The set may change
-    /// at any time, by others too.
+    /// Has the packets of these addresses offered to [`Sink::target`], from the next frame on. The set may
+    /// change at any time, by others too.
     pub fn watch(&mut self, targets: Arc<Targets>) {
         self.targets = targets;
     }

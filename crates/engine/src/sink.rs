@@ -215,9 +215,9 @@ pub trait Sink {
     /// The same packet, some packets later: what [`Sink::prefetch`] asked for is in the cache now, and tells
     /// what else to prefetch.
     fn prefetch_further(&self, _stream_slot: u32) {}
-    /// A packet with the address of a target ([`Engine::watch`](crate::Engine::watch)): before whatever else is
-    /// told of its frame, once for each header that has one, from the outermost inwards. The set of addresses
-    /// is a filter: the sink has to compare.
+    /// A packet with the address of a target ([`Engine::watch`](crate::Engine::watch)): before whatever else
+    /// is told of its frame, once for each header that has one, from the outermost inwards. The set of
+    /// addresses is a filter: the sink has to compare.
     fn target(&mut self, _seen: &TargetSeen<'_>) {}
     /// An RTCP datagram of a stream whose RTP this worker has seen.
     fn rtcp(&mut self, _seen: &RtcpSeen<'_>) {}

@@ -52,3 +52,6 @@ impl Attempt {
         }
     }
 }
+
+/// Attempts that are kept until they are taken.
+pub(crate) const MOST_ATTEMPTS: usize = 65_536;

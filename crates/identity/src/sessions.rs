@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ringtap_model::{Identity, Nanos, SessionBegin, SessionEnd};
 use ringtap_wire::radius::{Verdict, View, code};
 
-use crate::attempt::Attempt;
+use crate::attempt::{Attempt, MOST_ATTEMPTS};
 use crate::carried::Carried;
 use crate::counts::Counts;
 use crate::facts::{Assigned, Facts};
@@ -82,7 +82,7 @@ impl Sessions {
         Self { changed: Some(VecDeque::new()), ..self }
     }
 
-    /// The same, of each report about a session, and notes attempts to log in, for [`Sessions::take_attempts`].
+    /// The same of each report, and notes attempts to log in, for [`Sessions::take_attempts`].
     #[must_use]
     pub fn noting_everything(self) -> Self {
         Self { attempts: Some(Vec::new()), ..self.noting_changes() }
@@ -154,13 +154,12 @@ impl Sessions {
         records
     }
 
-    /// Requests to be let in and refusals since this was last asked, in their order. Grants are changes of a
-    /// session.
+    /// Requests to be let in, and refusals, since this was last asked.
     pub fn take_attempts(&mut self) -> Vec<Attempt> {
         self.attempts.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// Records of the sessions that have not ended, in no order: made one by one, since they may be many.
+    /// Records of the sessions that have not ended, in no order.
     pub fn records(&self) -> impl Iterator<Item = Identity> {
         self.table.sessions().filter(|session| session.end.is_none()).map(|session| session.record())
     }
@@ -595,8 +594,6 @@ impl Limits {
     }
 }
 
-/// Attempts to log in that are kept until they are taken.
-const MOST_ATTEMPTS: usize = 65_536;
 /// How long the record of a session that has ended waits for late reports.
 const LINGER: Nanos = Nanos::from_secs(60);
 /// How late a report may be.

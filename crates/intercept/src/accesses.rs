@@ -80,7 +80,8 @@ impl Accesses {
         );
     }
 
-    /// A session as it is now, and the orders that are about it. `is_new_order`: it may have begun before them.
+    /// A session as it is now, and the orders that are about it. `is_new_order`: it may have begun before
+    /// them.
     pub(crate) fn session(
         &mut self,
         record: &Identity,
@@ -206,8 +207,8 @@ impl Accesses {
         Some(known)
     }
 
-    /// A packet that may be a target's. Each order gets it once, by the outermost of its headers that is about
-    /// the target.
+    /// A packet that may be a target's. Each order gets it once, by the outermost of its headers that is
+    /// about the target.
     pub(crate) fn packet(&mut self, seen: &TargetSeen<'_>, out: &mut Told<'_>) {
         let frame = seen.frames.last().copied();
         if self.frame != frame {

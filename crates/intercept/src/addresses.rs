@@ -15,8 +15,8 @@ pub(crate) struct Holding {
     pub(crate) ports: Option<(u16, u16)>,
 }
 
-/// Networks of targets, each with the numbers of the communications that have it. What is in here is also among
-/// the engine's targets.
+/// Networks of targets, each with the numbers of the communications that have it. What is in here is also
+/// among the engine's targets.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     networks: HashMap<(IpAddr, u8), Vec<Holder>>,

@@ -13,7 +13,8 @@ use ringtap_warrant::{Liid, Order};
 use crate::identifiers;
 use crate::product::Product;
 
-/// Octets that may wait for the mediation function, of each order on each interface: more than any capture has.
+/// Octets that may wait for the mediation function, of each order on each interface: more than any capture
+/// has.
 const MOST_WAITING: u64 = 1 << 44;
 /// How long the disk may take to take a batch.
 const PATIENCE: Duration = Duration::from_secs(60);

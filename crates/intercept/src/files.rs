@@ -55,16 +55,16 @@ pub struct WrittenOrder {
     pub liid: Liid,
     /// Its files.
     pub files: Vec<WrittenFile>,
-    /// Frames that carried product and are not in its capture files: parts of a datagram that came in fragments, of
-    /// an earlier batch.
+    /// Frames that carried product and are not in its capture files: parts of a datagram that came in
+    /// fragments, of an earlier batch.
     pub frames_missing: u64,
 }
 
-/// Writes for each order: its events and notices (`.hi2`) and its content (`.hi3`) as PS-PDUs of ETSI TS 102 232-1 one
-/// behind the other, and the frames that carried them (`.pcap`).
+/// Writes for each order: its events and notices (`.hi2`) and its content (`.hi3`) as PS-PDUs of ETSI TS 102
+/// 232-1 one behind the other, and the frames that carried them (`.pcap`).
 ///
-/// Files belong to whoever runs the program alone, and none that exists is written over. After the first that cannot
-/// be written, nothing more is: [`ProductFiles::finish`] says why.
+/// Files belong to whoever runs the program alone, and none that exists is written over. After the first that
+/// cannot be written, nothing more is: [`ProductFiles::finish`] says why.
 #[derive(Debug)]
 pub struct ProductFiles {
     directory: PathBuf,
@@ -261,7 +261,8 @@ fn with_ending(base: &Path, ending: &str) -> PathBuf {
     path.into()
 }
 
-/// As the identifier is written, where that is a file's name everywhere; its octets in hexadecimal digits otherwise.
+/// As the identifier is written, where that is a file's name everywhere; its octets in hexadecimal digits
+/// otherwise.
 fn file_name(liid: &Liid) -> String {
     let text = liid.text();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';

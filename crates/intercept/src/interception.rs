@@ -68,8 +68,8 @@ impl<P: Product> Interception<P> {
         }
     }
 
-    /// Ends the input. Returns what was given product, and what was counted. Sessions and calls that have not ended
-    /// are told no end: they go on.
+    /// Ends the input. Returns what was given product, and what was counted. Sessions and calls that have not
+    /// ended are told no end: they go on.
     pub fn close(mut self) -> (P, Closed) {
         self.engine.close(&mut self.sink);
         let Listening { interceptor, product, sessions } = self.sink;

@@ -33,9 +33,9 @@ impl Default for Limits {
 /// Gives each order what it is entitled to.
 ///
 /// Tell it the orders ([`Interceptor::replace_orders`]) and the time ([`Interceptor::advance`]) before the
-/// packets of that time; then, in the order in which an engine tells them, what sessions and calls do and which
-/// packets may be a target's; and at the end of a batch its frames. Whenever one of the first two says so, tell it
-/// all open sessions next.
+/// packets of that time; then, in the order in which an engine tells them, what sessions and calls do and
+/// which packets may be a target's; and at the end of a batch its frames. Whenever one of the first two says
+/// so, tell it all open sessions next.
 #[derive(Debug)]
 pub struct Interceptor {
     orders: Orders,
@@ -44,8 +44,8 @@ pub struct Interceptor {
     figures: HashMap<Liid, Figures>,
 }
 
-/// Whether sessions that are open have to be told ([`Interceptor::open_session`]): an order began that may be about
-/// them.
+/// Whether sessions that are open have to be told ([`Interceptor::open_session`]): an order began that may be
+/// about them.
 pub type WantsSessions = bool;
 
 impl Interceptor {
@@ -59,8 +59,8 @@ impl Interceptor {
         }
     }
 
-    /// From now on these orders count: each of them from its begin to its end, by the time of packets. Those that
-    /// are as before go on.
+    /// From now on these orders count: each of them from its begin to its end, by the time of packets. Those
+    /// that are as before go on.
     pub fn replace_orders(&mut self, orders: Vec<Order>, product: &mut dyn Product) -> WantsSessions {
         let change = self.orders.replace(orders);
         self.apply(change, product)
@@ -72,7 +72,8 @@ impl Interceptor {
         change.is_some_and(|change| self.apply(change, product))
     }
 
-    /// When an order begins or ends next: what is of that time must be told after [`Interceptor::advance`] to it.
+    /// When an order begins or ends next: what is of that time must be told after [`Interceptor::advance`] to
+    /// it.
     pub fn next_change(&self) -> Nanos {
         self.orders.next_change()
     }

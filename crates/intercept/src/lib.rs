@@ -1,14 +1,16 @@
 //! Interception: which packets and events of the traffic a warrant is entitled to.
 //!
-//! An [`Interception`] takes frames: its engine follows sessions and calls, and an [`Interceptor`] is told of them
-//! and of the orders, and gives a [`Product`] exactly what each order is entitled to: events (IRI), content, and notices of its
-//! beginning and end. Packets by address come from the engine's [`Targets`](ringtap_engine::Targets), which it
-//! keeps up to date, so that a target's first packet after the packet that gave it an address is seen.
+//! An [`Interception`] takes frames: its engine follows sessions and calls, and an [`Interceptor`] is told of
+//! them and of the orders, and gives a [`Product`] exactly what each order is entitled to: events (IRI),
+//! content, and notices of its beginning and end. Packets by address come from the engine's
+//! [`Targets`](ringtap_engine::Targets), which it keeps up to date, so that a target's first packet after the
+//! packet that gave it an address is seen.
 //!
 //! Not here: who may order what (crate `warrant`), how product is encoded and delivered (crate `handover`),
 //! threads, clocks.
 //!
-//! The one invariant: nothing reaches a product outside of its order's time, its targets, and what it delivers.
+//! The one invariant: nothing reaches a product outside of its order's time, its targets, and what it
+//! delivers.
 //!
 //! | module | holds |
 //! |---|---|

@@ -11,7 +11,8 @@ pub(crate) struct Orders {
     all: Vec<Arc<Order>>,
     in_force: Vec<Arc<Order>>,
     index: TargetIndex,
-    /// The latest time that was looked at: time never goes back, so that nothing is in force again that ended.
+    /// The latest time that was looked at: time never goes back, so that nothing is in force again that
+    /// ended.
     now: Nanos,
 }
 

@@ -4,8 +4,8 @@ use ringtap_handover::{Cin, Content, Iri, Notification};
 use ringtap_model::Frame;
 use ringtap_warrant::Order;
 
-/// Receives what each order is entitled to, in order of time but for the media of calls, which follow at the end
-/// of their batch of frames.
+/// Receives what each order is entitled to, in order of time but for the media of calls, which follow at the
+/// end of their batch of frames.
 pub trait Product {
     /// An event of a session or call, and the numbers of the frames that carried it: none for sessions.
     fn iri(&mut self, order: &Order, cin: Cin, iri: Iri, frames: &[u64]);
@@ -29,8 +29,8 @@ pub struct Figures {
     pub packets: u64,
     /// Their octets.
     pub octets: u64,
-    /// Packets of a shared address that may be the target's: they have no ports, as ICMP and fragments after the
-    /// first have none. Not given, since they may be somebody else's.
+    /// Packets of a shared address that may be the target's: they have no ports, as ICMP and fragments after
+    /// the first have none. Not given, since they may be somebody else's.
     pub unattributed: u64,
     /// Packets that the capture cut: what was captured of them was given.
     pub cut: u64,

@@ -339,8 +339,8 @@ impl Input {
         Interrupted::At(offset.saturating_mul(100) / self.size().max(1))
     }
 
-    /// Passes all frames to `process`, until the end, Ctrl-C, or it says not to go on. `is_ahead`: another thread
-    /// reads them.
+    /// Passes all frames to `process`, until the end, Ctrl-C, or it says not to go on. `is_ahead`: another
+    /// thread reads them.
     fn feed<S>(
         &self,
         frames: &mut Merge,

@@ -16,7 +16,8 @@
 //! | [`frame`] | no frame of any link type causes a panic; returned data lie within the frame |
 //! | [`media`] | RTP, RTCP, STUN and TURN: lengths add up, each byte is returned once |
 //! | [`hep`] | the stated length suffices, and is the same in a stream |
-//! | [`handover`] | what a mediation function sends is read or refused, and what is read is written and read again |
+//! | [`handover`] | what a mediation function sends is read or refused, and what is read is written and read
+//! again |
 //! | [`radius`] | values lie in the packet, one behind the other; what follows the packet changes nothing |
 //! | [`sip`] | every accessor; a copied or anonymised message is still that message |
 //! | [`stream`] | a stream cut anywhere gives the same messages |

@@ -324,8 +324,8 @@ mod tests {
         assert_eq!(
             told(&[never.clone(), all.clone()], &[other, all.clone()]),
             [
-                "recording rule 1 as it was before: keep: nothing; may_pause: true; name: never; number: 112, \
-             113; ",
+                "recording rule 1 as it was before: keep: nothing; may_pause: true; name: never; \
+                 number: 112, 113; ",
                 "recording rule 1 as it is to be: keep: nothing; may_pause: true; name: never; number: 112; ",
                 "2 recording rules [never, all] become 2 [never, all]",
             ]

@@ -9,6 +9,7 @@ mod alarm_rule;
 mod alarms;
 mod capture;
 mod check;
+pub(crate) mod compiled_rules;
 mod conversations;
 mod document;
 mod engine;

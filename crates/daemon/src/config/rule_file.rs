@@ -10,11 +10,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toml::de::DeTable;
 
+use super::compiled_rules::check_together;
 use super::document::Document;
 use super::error::{ConfigError, EntryMistake};
 use super::keep_rule::{KeepRule, RuleProblem};
 use super::key::{Keys, Section};
-use super::rules::check_together;
 
 /// The file, as it was read or written last.
 #[derive(Clone, Debug, PartialEq)]

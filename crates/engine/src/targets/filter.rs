@@ -1,5 +1,5 @@
-//! A set of keys that readers test without a lock: some keys that are not in it seem to be, never the other way
-//! round.
+//! A set of keys that readers test without a lock: some keys that are not in it seem to be, never the other
+//! way round.
 
 use std::hash::BuildHasher;
 use std::sync::OnceLock;
@@ -138,7 +138,10 @@ mod tests {
     proptest! {
         /// What was added and not removed as often is never missing, also across sizes.
         #[test]
-        fn no_key_is_missed(seed: u64, changes in prop::collection::vec((any::<bool>(), 0u64..1500), 1..4000)) {
+        fn no_key_is_missed(
+            seed: u64,
+            changes in prop::collection::vec((any::<bool>(), 0u64..1500), 1..4000),
+        ) {
             let (filter, mut members) = (Filter::new(seed), Members::default());
             let mut counts = HashMap::<u64, u32, FixedState>::default();
             for (is_added, key) in changes {
@@ -157,7 +160,11 @@ mod tests {
         }
 
         #[test]
-        fn an_empty_set_has_nothing(seed: u64, keys in prop::collection::vec(any::<u64>(), 1..50), other: u64) {
+        fn an_empty_set_has_nothing(
+            seed: u64,
+            keys in prop::collection::vec(any::<u64>(), 1..50),
+            other: u64,
+        ) {
             let (filter, mut members) = (Filter::new(seed), Members::default());
             prop_assert!(!has(&filter, other));
             keys.iter().for_each(|key| members.add(*key, &filter));

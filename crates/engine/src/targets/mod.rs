@@ -1,8 +1,8 @@
 //! Addresses whose packets a sink wants: the targets of interception.
 //!
-//! [`Targets`] is shared by whoever knows the targets, one writer, and every engine. A change takes effect with
-//! the next frame; nothing is stopped or built anew. A frame is offered for each of its IP headers, those of
-//! tunnels too, that has such an address. The set is a filter: a sink compares addresses itself.
+//! [`Targets`] is shared by whoever knows the targets, one writer, and every engine. A change takes effect
+//! with the next frame; nothing is stopped or built anew. A frame is offered for each of its IP headers,
+//! those of tunnels too, that has such an address. The set is a filter: a sink compares addresses itself.
 
 mod filter;
 mod search;

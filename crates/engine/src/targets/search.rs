@@ -44,8 +44,8 @@ impl Targets {
         }
     }
 
-    /// What was in tunnels of a datagram whose fragments have been put together. Their own headers were offered
-    /// with the frames.
+    /// What was in tunnels of a datagram whose fragments have been put together. Their own headers were
+    /// offered with the frames.
     #[cold]
     #[inline(never)]
     pub(crate) fn offer_reassembled<S: Sink>(
@@ -73,8 +73,8 @@ impl Targets {
         }
     }
 
-    /// The header at that depth, if it may have a target's address; and whether its payload begins with what IP
-    /// carries: a fragment after the first does not.
+    /// The header at that depth, if it may have a target's address; and whether its payload begins with what
+    /// IP carries: a fragment after the first does not.
     fn header(&self, packet: &Result<Packet<'_>, DecodeError>, depth: u8) -> Option<(Ip, bool)> {
         let packet = packet.as_ref().ok().filter(|packet| packet.depth == depth)?;
         let is_first = !matches!(packet.payload, Payload::Fragment(fragment) if fragment.offset > 0);

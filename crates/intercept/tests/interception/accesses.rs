@@ -160,7 +160,8 @@ fn a_refusal_is_reported() {
 #[test]
 fn a_block_of_ports_of_a_shared_address() {
     let mut wire = Wire::default();
-    // Alcatel-Lucent-Service-Router's NAT port range (vendor 6527, attribute 121), as its documentation has it.
+    // Alcatel-Lucent-Service-Router's NAT port range (vendor 6527, attribute 121), as its documentation has
+    // it.
     let block = b"203.0.113.7 2000-2999 router base";
     let block = a(26, &[&6527u32.to_be_bytes()[..], &a(121, block)].concat());
     wire.accounting(10, START, &[user("alice"), session("S1"), block]);

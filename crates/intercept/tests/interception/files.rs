@@ -27,6 +27,10 @@ fn pdus(path: &Path) -> Vec<Pdu> {
     pdus
 }
 
+fn is_of_access(payload: &PduPayload) -> bool {
+    matches!(payload, PduPayload::Iri(iri) if matches!(iri.event, IriEvent::Access(_)))
+}
+
 #[test]
 fn each_order_has_its_events_content_and_frames_in_files_of_its_own() {
     for batch in [1, 3, 64] {
@@ -60,8 +64,7 @@ fn each_order_has_its_events_content_and_frames_in_files_of_its_own() {
         assert!(matches!(&events[0].payload, PduPayload::Notification(_)), "{:?}", events[0].payload);
         let of_session: Vec<u32> = events
             .iter()
-            .filter(|pdu| matches!(&pdu.payload, PduPayload::Iri(iri) if matches!(iri.event, IriEvent::Access(_))))
-            .filter(|pdu| pdu.number.cin.0 != 0)
+            .filter(|pdu| is_of_access(&pdu.payload) && pdu.number.cin.0 != 0)
             .map(|pdu| pdu.number.sequence)
             .collect();
         assert_eq!(of_session, [0, 1, 2, 3], "one session is numbered from zero");

@@ -388,8 +388,8 @@ impl Register {
         acts::read(&self.ledger.path_of_acts(), &self.ledger.keys, query)
     }
 
-    /// Records that captures are read for the product of the warrant in force with that identifier, by an officer:
-    /// before they are. Returns its number.
+    /// Records that captures are read for the product of the warrant in force with that identifier, by an
+    /// officer: before they are. Returns its number.
     ///
     /// # Errors
     ///

@@ -126,8 +126,8 @@ pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, Decod
     link::decode(link, Span::new(data, wire_len as usize))
 }
 
-/// As [`decode`], and looks into no more than `deepest` tunnels: the packet that carries the next one. What it
-/// carries is not told, only the number of its protocol.
+/// As [`decode`], and looks into no more than `deepest` tunnels: the packet that carries the next one. What
+/// it carries is not told, only the number of its protocol.
 ///
 /// # Errors
 ///
@@ -218,8 +218,8 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     Some(PlainUdp { src, dst, ip_len: total, id, at, udp })
 }
 
-/// Source and destination address of a packet that carries no tunnel, in host byte order: TCP or UDP over IPv4 in
-/// Ethernet II without tags. `None` for everything else: [`usual_hosts`] takes more of it.
+/// Source and destination address of a packet that carries no tunnel, in host byte order: TCP or UDP over
+/// IPv4 in Ethernet II without tags. `None` for everything else: [`usual_hosts`] takes more of it.
 // HOT: of every frame, while addresses are watched.
 #[inline]
 pub fn plain_hosts(link: u16, data: &[u8]) -> Option<(u32, u32)> {

@@ -39,9 +39,9 @@ pub fn usual_udp(link: u16, data: &[u8]) -> Option<UsualUdp<'_>> {
     }
 }
 
-/// Source and destination address of a packet that carries no tunnel: TCP, or UDP on a port that no tunnel uses,
-/// below the same headers as [`usual_udp`] takes. `None` for everything else: [`decode`](super::decode) says
-/// what it is.
+/// Source and destination address of a packet that carries no tunnel: TCP, or UDP on a port that no tunnel
+/// uses, below the same headers as [`usual_udp`] takes. `None` for everything else: [`decode`](super::decode)
+/// says what it is.
 // HOT: of every frame, while there are targets.
 #[inline]
 pub fn usual_hosts(link: u16, data: &[u8]) -> Option<Hosts> {

@@ -9,8 +9,8 @@ use ringtap_report::text::counted;
 use ringtap_report::time::{self, Moment};
 use ringtap_warrant::{ActQuery, ActView};
 
-use super::WRITING;
 use super::register_args::RegisterArgs;
+use super::shown::WRITING;
 use crate::exit::Exit;
 use crate::page::LineFormat;
 use crate::screen::Screen;

@@ -7,7 +7,7 @@ use clap::Args;
 use ringtap_report::time;
 
 use super::register_args::RegisterArgs;
-use super::{WRITING, shown};
+use super::shown::{self, WRITING};
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
 

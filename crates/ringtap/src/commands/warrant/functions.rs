@@ -99,7 +99,8 @@ impl TlsEntry {
     }
 }
 
-/// Starts to deliver, with a buffer in this directory that ends with the program: whoever kills it has the files.
+/// Starts to deliver, with a buffer in this directory that ends with the program: whoever kills it has the
+/// files.
 pub(super) fn start_delivery(
     functions: Vec<MediationFunction>,
     directory: &Path,

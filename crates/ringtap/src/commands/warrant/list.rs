@@ -11,7 +11,7 @@ use ringtap_report::time;
 use ringtap_warrant::Warrant;
 
 use super::register_args::RegisterArgs;
-use super::{WRITING, shown};
+use super::shown::{self, WRITING};
 use crate::exit::Exit;
 use crate::page::LineFormat;
 use crate::screen::Screen;

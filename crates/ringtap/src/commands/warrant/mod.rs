@@ -72,6 +72,3 @@ impl WarrantArgs {
         }
     }
 }
-
-/// Why results could not be printed.
-const WRITING: &str = "cannot write the results";

@@ -9,8 +9,8 @@ use ringtap_report::text::counted;
 use ringtap_report::time;
 use ringtap_warrant::{PersonView, Role};
 
-use super::WRITING;
 use super::register_args::{OpenRegister, RegisterArgs};
+use super::shown::WRITING;
 use crate::exit::Exit;
 use crate::screen::Screen;
 

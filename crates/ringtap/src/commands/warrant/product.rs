@@ -18,9 +18,9 @@ use ringtap_report::text::{counted, grouped};
 use ringtap_report::time;
 use ringtap_warrant::{Liid, Order, ProducedFile};
 
-use super::WRITING;
 use super::functions::{read_functions, start_delivery};
 use super::register_args::RegisterArgs;
+use super::shown::WRITING;
 use crate::duration::duration;
 use crate::exit::{Exit, Misuse};
 use crate::input::{Input, InputFiles};
@@ -29,9 +29,10 @@ use crate::screen::Screen;
 
 /// Give what the warrants in force are entitled to of captures: events, content, packets
 ///
-/// Reads captures together, in order of time, follows the sessions and calls of the warrants' targets, and writes for
-/// each warrant its events (LIID.hi2) and content (LIID.hi3) as PS-PDUs of ETSI TS 102 232, and the frames that carried
-/// them (LIID.pcap). Only packets of a warrant's time count. The SHA-256 of each file is kept in the register.
+/// Reads captures together, in order of time, follows the sessions and calls of the warrants' targets, and
+/// writes for each warrant its events (LIID.hi2) and content (LIID.hi3) as PS-PDUs of ETSI TS 102 232, and
+/// the frames that carried them (LIID.pcap). Only packets of a warrant's time count. The SHA-256 of each file
+/// is kept in the register.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Product {
@@ -53,12 +54,12 @@ pub(crate) struct Product {
     /// How long mediation functions may take, once the captures are read, to confirm the last of it
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration, requires = "deliver")]
     wait: Duration,
-    /// Check authenticators of RADIUS with the secrets of this file: each line is a client's address or network,
-    /// a space, and its secret
+    /// Check authenticators of RADIUS with the secrets of this file: each line is a client's address or
+    /// network, a space, and its secret
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
-    /// How long nothing may be heard of a session before it has ended; three interim intervals, where they are
-    /// known and shorter
+    /// How long nothing may be heard of a session before it has ended; three interim intervals, where they
+    /// are known and shorter
     #[arg(long, value_name = "TIME", default_value = "48h", value_parser = duration)]
     idle: Duration,
 }
@@ -143,8 +144,8 @@ impl Product {
         screen.remark(if lost > 0 {
             format!("{} could not be buffered: deliver the files", counted(lost, "PDU"))
         } else {
-            "mediation functions have not confirmed everything: raise `--wait`, see whether they listen, or deliver \
-             the files"
+            "mediation functions have not confirmed everything: raise `--wait`, see whether they listen, or \
+             deliver the files"
                 .to_owned()
         });
         false
@@ -229,7 +230,8 @@ fn remark(written: &[WrittenOrder], closed: &Closed, screen: &mut Screen) {
     let missing: u64 = written.iter().map(|order| order.frames_missing).sum();
     if missing > 0 {
         screen.remark(format!(
-            "{} of datagrams that came in fragments are not in the captures; events and content have them whole",
+            "{} of datagrams that came in fragments are not in the captures; events and content have them \
+             whole",
             counted(missing, "frame")
         ));
     }
@@ -241,8 +243,8 @@ fn remark(written: &[WrittenOrder], closed: &Closed, screen: &mut Screen) {
     let dropped: u64 = figures.map(|figures| figures.dropped).sum();
     if dropped > 0 {
         screen.remark(format!(
-            "{} of targets could not be followed, since too many calls and sessions were at once: read fewer captures \
-             at once",
+            "{} of targets could not be followed, since too many calls and sessions were at once: read fewer \
+             captures at once",
             counted(dropped, "packet or call")
         ));
     }

@@ -86,3 +86,6 @@ pub(super) fn json(warrant: &Warrant, at: Nanos, out: &mut dyn Write) -> io::Res
     serde_json::to_writer(&mut *out, &value)?;
     writeln!(out)
 }
+
+/// Why results could not be printed.
+pub(super) const WRITING: &str = "cannot write the results";
