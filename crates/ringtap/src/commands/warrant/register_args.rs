@@ -24,8 +24,9 @@ pub(crate) struct RegisterArgs {
     #[arg(long, global = true, value_name = "COMMAND")]
     master_key_command: Option<String>,
     /// Name in the register [default: that of the user]
+    // Not `name`: commands have arguments of that name, which would hide it.
     #[arg(long = "as", global = true, value_name = "NAME")]
-    name: Option<String>,
+    acts_as: Option<String>,
     /// Read passphrases from this file descriptor, one a line [default: ask on the terminal]
     #[arg(long, global = true, value_name = "N")]
     passphrase_fd: Option<u32>,
@@ -45,7 +46,7 @@ impl RegisterArgs {
 
     /// The name under which somebody acts.
     pub(crate) fn name(&self) -> anyhow::Result<String> {
-        match person(self.name.clone()) {
+        match person(self.acts_as.clone()) {
             name if name.is_empty() => Err(Misuse("say who you are with `--as <NAME>`".to_owned()).into()),
             name => Ok(name),
         }
