@@ -5,7 +5,6 @@ use ringtap_spool::rules::{Rule, Rules};
 use super::Config;
 use super::compiled_rules::{check_together, compile, keeps_everything, ordinary_rules};
 use super::keep_rule::{KeepRule, RuleProblem};
-use super::values::KeepScope;
 
 impl Config {
     /// The ordinary rules and the rules that intercept, with their files of numbers read now. Without
