@@ -109,5 +109,7 @@ targets!(
     compact,
     configuration,
     control,
-    search
+    search,
+    target,
+    acts
 );
