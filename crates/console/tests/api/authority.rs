@@ -16,7 +16,7 @@ use rcgen::{
 };
 use ring::signature::{ECDSA_P256_SHA256_FIXED, UnparsedPublicKey};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, SubjectPublicKeyInfoDer, UnixTime};
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, ServerConfig, ServerConnection, StreamOwned,
 };
@@ -355,7 +355,7 @@ type Client = StreamOwned<ClientConnection, TcpStream>;
 fn connect(console: SocketAddr, protocols: &[&[u8]]) -> (Client, CertificateDer<'static>) {
     let seen = Arc::new(Seen::default());
     let mut config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-        .with_safe_default_protocol_versions()
+        .with_protocol_versions(&[&rustls::version::TLS13])
         .unwrap()
         .dangerous()
         .with_custom_certificate_verifier(Arc::clone(&seen) as Arc<dyn ServerCertVerifier>)
@@ -389,22 +389,24 @@ impl ServerCertVerifier for Seen {
 
     fn verify_tls12_signature(
         &self,
-        message: &[u8],
-        own: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
+        _: &[u8],
+        _: &CertificateDer<'_>,
+        _: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let known = rustls::crypto::ring::default_provider().signature_verification_algorithms;
-        rustls::crypto::verify_tls12_signature(message, own, signature, &known)
+        unreachable!("only TLS 1.3 is offered")
     }
 
+    /// By the key itself: the extension of a challenge is critical, and unknown to who checks certificates.
     fn verify_tls13_signature(
         &self,
         message: &[u8],
         own: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let (_, parsed) = X509Certificate::from_der(own).unwrap();
+        let key = SubjectPublicKeyInfoDer::from(parsed.public_key().raw);
         let known = rustls::crypto::ring::default_provider().signature_verification_algorithms;
-        rustls::crypto::verify_tls13_signature(message, own, signature, &known)
+        rustls::crypto::verify_tls13_signature_with_raw_key(message, &key, signature, &known)
     }
 
     fn supported_verify_schemes(&self) -> Vec<rustls::SignatureScheme> {

@@ -26,7 +26,7 @@ operator = 'operator'
 begins = '2020-01-01'
 ends = '2100-01-01'
 delivers = 'both'
-target = ['number:+441632960205']
+target = ['number:+441632960203']
 ";
 
 /// A register with one warrant in force.
