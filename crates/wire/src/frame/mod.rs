@@ -121,7 +121,9 @@ pub enum Payload<'a> {
 #[inline]
 pub fn decode(link: u16, wire_len: u32, data: &[u8]) -> Result<Packet<'_>, DecodeError> {
     if let Some(plain) = plain_udp(link, data) {
-        return Ok(plain.packet());
+        // Told by where the datagram is: the fast path of media has no use for it.
+        let datagram = plain.udp.data.as_ptr() as usize - data.as_ptr() as usize;
+        return Ok(plain.packet(datagram.saturating_sub(IP_AND_UDP)));
     }
     link::decode(link, Span::new(data, wire_len as usize))
 }
@@ -178,8 +180,6 @@ pub struct PlainUdp<'a> {
     pub ip_len: u16,
     /// Identification, see [`Ip::id`].
     pub id: u16,
-    /// Offset of the IP header, see [`Ip::at`].
-    pub at: u32,
     /// The datagram.
     pub udp: Udp<'a>,
 }
@@ -193,8 +193,7 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
         return None;
     }
     let (mut head, mut payload) = data.split_first_chunk::<HEADERS>()?;
-    let tagged = be16::<12, _>(head) == ethernet::VLAN;
-    if tagged {
+    if be16::<12, _>(head) == ethernet::VLAN {
         // What follows the tag has the same shape as what follows the addresses.
         (head, payload) = data.get(4..)?.split_first_chunk::<HEADERS>()?;
     }
@@ -214,8 +213,7 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     let data = payload.get(..len).unwrap_or(payload);
     let udp = Udp { src_port, dst_port, data, len };
     let (src, dst, id) = (be32::<26, _>(head), be32::<30, _>(head), be16::<18, _>(head));
-    let at = if tagged { 18 } else { 14 };
-    Some(PlainUdp { src, dst, ip_len: total, id, at, udp })
+    Some(PlainUdp { src, dst, ip_len: total, id, udp })
 }
 
 /// Source and destination address of a packet that carries no tunnel, in host byte order: TCP or UDP over
@@ -277,12 +275,14 @@ pub fn plain_tcp(link: u16, data: &[u8]) -> Option<PlainTcp<'_>> {
 /// Bytes of Ethernet, IPv4 and TCP without tags and options.
 const TCP_HEADERS: usize = 14 + 20 + 20;
 /// Bytes of Ethernet, IPv4 and UDP without tags and options.
-const HEADERS: usize = 14 + 20 + 8;
+const HEADERS: usize = 14 + IP_AND_UDP;
+/// Of those, without Ethernet.
+const IP_AND_UDP: usize = 20 + 8;
 
 impl<'a> PlainUdp<'a> {
-    /// The packet as [`decode`] gives it.
+    /// The packet as [`decode`] gives it, with the offset of its IP header.
     #[inline]
-    fn packet(self) -> Packet<'a> {
+    fn packet(self, at: usize) -> Packet<'a> {
         let ip = Ip {
             src: IpAddr::V4(Ipv4Addr::from_bits(self.src)),
             dst: IpAddr::V4(Ipv4Addr::from_bits(self.dst)),
@@ -290,7 +290,7 @@ impl<'a> PlainUdp<'a> {
             len: u32::from(self.ip_len),
             header_len: 20,
             id: self.id,
-            at: self.at,
+            at: at as u32,
         };
         Packet { ip, depth: 0, payload: Payload::Udp(self.udp) }
     }
