@@ -272,6 +272,10 @@ impl Told<'_> {
         content: &Content<'_>,
         (frames, sent): (&[u64], u32),
     ) {
+        // Frames of a capture may be out of order: its own time decides, whenever it comes.
+        if !(order.begins..order.ends).contains(&content.at) {
+            return;
+        }
         let figures = self.figures(order);
         figures.packets += 1;
         figures.octets += content.packet.len() as u64;
