@@ -9,6 +9,7 @@ use ringtap_access::Scope;
 use ringtap_anonymise::Tokens;
 use ringtap_audio::Decoders;
 use ringtap_kpi::Zone;
+use ringtap_search::Site;
 use ringtap_spool::Reader as Spool;
 use ringtap_store::MakeRollup;
 use serde_json::Value;
@@ -54,6 +55,8 @@ pub struct AssistedPerson {
     pub signalling: bool,
     /// Hides numbers; `None` shows them.
     pub tokens: Option<Tokens>,
+    /// What `site:` stands for in this person's searches.
+    pub sites: Vec<Site>,
 }
 
 /// Opens the recorded packets.

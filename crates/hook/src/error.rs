@@ -22,6 +22,9 @@ pub enum HookError {
     /// The store cannot be read.
     #[error(transparent)]
     Store(#[from] ringtap_store::Error),
+    /// The networks that have names cannot be read.
+    #[error("{0}")]
+    Sites(String),
     /// A query is wrong.
     #[error("[[hook]] {hook}: query: {problem}")]
     Query {

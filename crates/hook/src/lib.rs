@@ -42,5 +42,5 @@ pub use delivery::{Sound, Transport};
 pub use error::HookError;
 pub use queue::HookCounts;
 pub use service::Service;
-pub use settings::{Hook, HookCommand, HookEvent, HookSound, HookTarget, ServiceSettings};
+pub use settings::{Hook, HookCommand, HookEvent, HookSound, HookTarget, KnownSites, ServiceSettings};
 pub use state::{HookFigures, figures};

@@ -15,7 +15,7 @@ use ringtap_store::{Follower, Reader};
 use crate::delivery::{Deliverer, Outcome, Transport};
 use crate::error::HookError;
 use crate::queue::Waiting;
-use crate::settings::{Hook, ServiceSettings, is_in_progress};
+use crate::settings::{Hook, KnownSites, ServiceSettings, is_in_progress};
 use crate::state::{State, StateFile};
 
 /// The hooks of an installation: one thread follows the store, and one makes each delivery.
@@ -28,6 +28,7 @@ pub struct Service {
     /// The state was changed since it was saved.
     is_changed: bool,
     saved: Instant,
+    sites: KnownSites,
     deliverer: Arc<Deliverer>,
     ended: (Sender<Ended>, Receiver<Ended>),
     begun: Instant,
@@ -60,10 +61,12 @@ impl Service {
     /// # Errors
     ///
     /// A query is wrong, or the state or the store cannot be read.
-    pub fn open(settings: ServiceSettings, transport: Box<dyn Transport>) -> Result<Self, HookError> {
-        for hook in &settings.hooks {
-            expression(hook)?;
-        }
+    pub fn open(
+        settings: ServiceSettings,
+        sites: KnownSites,
+        transport: Box<dyn Transport>,
+    ) -> Result<Self, HookError> {
+        expressions(settings.hooks.iter(), &sites)?;
         let (file, state) = StateFile::open(&settings.directory)?;
         let (follower, mut state) = match state {
             Some(state) => (Follower::behind(&settings.records, state.places.clone()), state),
@@ -91,6 +94,7 @@ impl Service {
             file,
             is_changed: false,
             saved: Instant::now(),
+            sites,
             deliverer,
             ended: channel(),
             begun: Instant::now(),
@@ -140,8 +144,7 @@ impl Service {
 
     fn choose(&mut self) -> Result<bool, HookError> {
         let calls = self.follower.next(MOST)?;
-        let expressions: Vec<Expression> =
-            self.hooks.iter().map(|running| expression(&running.hook)).collect::<Result<_, _>>()?;
+        let expressions = expressions(self.hooks.iter().map(|running| &*running.hook), &self.sites)?;
         for call in &calls {
             for (place, expression) in expressions.iter().enumerate() {
                 if self.wants(place, expression, call)? {
@@ -298,13 +301,18 @@ fn log_failure(hook: &Hook, id: Id, error: &NotifyError, failures: u32, is_last:
     }
 }
 
-/// The calls that a hook chooses; times that are relative are so now.
-fn expression(hook: &Hook) -> Result<Expression, HookError> {
-    let wrong = |error: ringtap_search::ParseError| HookError::Query {
-        hook: hook.name.clone(),
-        problem: error.to_string(),
+/// The calls that each hook chooses; times that are relative are so now, and sites have the networks of now.
+fn expressions<'h>(
+    hooks: impl Iterator<Item = &'h Hook>,
+    sites: &KnownSites,
+) -> Result<Vec<Expression>, HookError> {
+    let sites = sites().map_err(HookError::Sites)?;
+    let context = Context { sites: Some(sites), ..Context::utc(Nanos::from_secs(seconds())) };
+    let read = |hook: &Hook| {
+        parse(&hook.query, &context)
+            .map_err(|error| HookError::Query { hook: hook.name.clone(), problem: error.to_string() })
     };
-    parse(&hook.query, &Context::utc(Nanos::from_secs(seconds()))).map_err(wrong)
+    hooks.map(read).collect()
 }
 
 /// Seconds since 1970.

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ringtap_anonymise::Tokens;
 use ringtap_model::{Call, CallState, Recorded};
 use ringtap_notify::Http;
+use ringtap_search::Site;
 use serde::{Deserialize, Serialize};
 
 /// What a service works on.
@@ -26,6 +27,9 @@ pub struct ServiceSettings {
     /// Waits after failures: the first, and the longest.
     pub pace: (Duration, Duration),
 }
+
+/// What `site:` in queries stands for: the networks that have names at that moment, or why they cannot be read.
+pub type KnownSites = Box<dyn Fn() -> Result<Vec<Site>, String> + Send>;
 
 /// What is given the calls that have ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

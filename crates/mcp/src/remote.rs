@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use ringtap_access::Scope;
 use ringtap_anonymise::Tokens;
+use ringtap_search::Site;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::service::serve_directly;
 use rmcp::transport::OneshotTransport;
@@ -15,7 +16,7 @@ use tokio::sync::Semaphore;
 use crate::records::Records;
 use crate::records::scoped::Scoped;
 use crate::records::stored::Stored;
-use crate::server::{AT_ONCE, Server, Settings};
+use crate::server::{AT_ONCE, KnownSites, Server, Settings};
 use crate::tools::TOOLS;
 
 /// Answers assistants that ask over another program's connections, such as those of the console. There are no
@@ -38,6 +39,8 @@ pub struct Person {
     pub signalling: bool,
     /// Hides numbers; `None` shows them.
     pub tokens: Option<Tokens>,
+    /// What `site:` stands for in this person's searches.
+    pub sites: Vec<Site>,
 }
 
 impl fmt::Debug for RemoteServer {
@@ -73,10 +76,11 @@ impl RemoteServer {
                 return Some(failure(&id, -32_603, &format!("the records cannot be read: {error:#}")));
             }
         };
-        let Person { scope, signalling, tokens } = person;
+        let Person { scope, signalling, tokens, sites } = person;
         let is_limited = !scope.is_everything();
         let records: Arc<dyn Records> = Arc::new(Scoped { records: Arc::new(records), scope, signalling });
-        let settings = Settings { tokens, longest: self.longest };
+        let sites: KnownSites = Arc::new(move || Ok(sites.clone()));
+        let settings = Settings { tokens, longest: self.longest, sites };
         let server = Server { records, settings, places: Arc::clone(&self.places), is_limited };
         let (transport, mut answers) = OneshotTransport::new(request);
         // Dropped with this future: then the request is cancelled.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::bounds::clean;
 use crate::records::Records;
 use crate::refusal::Refusal;
+use crate::server::KnownSites;
 
 /// A request that is being answered.
 pub(crate) struct Request {
@@ -20,13 +21,15 @@ pub(crate) struct Request {
     pub(crate) tokens: Option<Tokens>,
     /// Over when the client does not wait any more, or time is over.
     pub(crate) running: Arc<RunningSearch>,
+    pub(crate) sites: KnownSites,
 }
 
 impl Request {
     /// Reads a search. Who may not see numbers may not search for their digits either: that would find out
     /// which is behind a token, digit by digit.
     pub(crate) fn parse(&self, query: &str) -> Result<Expression, Refusal> {
-        let expression = parse(query, &self.context())?;
+        let context = Context { sites: Some((self.sites)()?), ..self.context() };
+        let expression = parse(query, &context)?;
         let mut asks_for_number = None;
         expression.each_condition(&mut |condition| {
             let is_personal = PERSONAL.contains(&condition.field) && condition.test != Test::Exists;
@@ -45,7 +48,7 @@ impl Request {
         }
     }
 
-    /// When and where a search is read.
+    /// When and where a search is read, without the names of networks.
     pub(crate) fn context(&self) -> Context {
         Context::new(time::now(), time::zone())
     }

@@ -1,10 +1,12 @@
 //! The protocol: tools and texts, with limits of time and of what is done at once.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ringtap_anonymise::Tokens;
+use ringtap_search::Site;
 use ringtap_store::RunningSearch;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -26,12 +28,23 @@ use crate::sources::Sources;
 use crate::tools::{Definition, TOOLS};
 
 /// How requests are answered.
-#[derive(Debug)]
 pub struct Settings {
     /// Hides numbers; `None` shows them.
     pub tokens: Option<Tokens>,
     /// Longest time of a request.
     pub longest: Duration,
+    /// What `site:` in searches stands for.
+    pub sites: KnownSites,
+}
+
+/// The networks that have names at that moment.
+pub type KnownSites = Arc<dyn Fn() -> anyhow::Result<Vec<Site>> + Send + Sync>;
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tokens, longest, .. } = self;
+        f.debug_struct("Settings").field("tokens", tokens).field("longest", longest).finish_non_exhaustive()
+    }
 }
 
 /// Answers requests on standard input until it ends, or until `stop` says so, which is asked several times a
@@ -117,7 +130,7 @@ impl Server {
         let running = Arc::new(RunningSearch::until(Instant::now() + self.settings.longest));
         let _stop = OnDrop(Arc::clone(&running));
         let (records, tokens) = (Arc::clone(&self.records), self.settings.tokens.clone());
-        let request = Request { records, tokens, running };
+        let request = Request { records, tokens, running, sites: Arc::clone(&self.settings.sites) };
         let arguments = given.arguments.unwrap_or_default();
         let work = tokio::task::spawn_blocking(move || (tool.run)(&request, arguments));
         match tokio::time::timeout(self.settings.longest + GRACE, work).await {

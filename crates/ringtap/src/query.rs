@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use ringtap_report::text::shown;
 use ringtap_report::time;
-use ringtap_search::{Context, Expression, ParseError, parse};
+use ringtap_search::{Context, Expression, ParseError, Site, parse};
 
 use crate::exit::Misuse;
 use crate::input::Unpacking;
@@ -20,11 +20,29 @@ pub(crate) struct QueryArgs {
     /// Capture files to search instead of the database; `-` is standard input
     #[arg(value_name = "FILE", conflicts_with = "store")]
     files: Vec<PathBuf>,
+    #[command(flatten)]
+    sites: SitesArg,
+    #[command(flatten)]
+    pub(crate) unpacking: Unpacking,
+}
+
+/// The networks that have names.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct SitesArg {
     /// The sites that `site:` knows: `sites.json` of a console
     #[arg(long, value_name = "FILE", default_value = SITES)]
     sites: PathBuf,
-    #[command(flatten)]
-    pub(crate) unpacking: Unpacking,
+}
+
+impl SitesArg {
+    /// Those of the file, as it is now.
+    ///
+    /// # Errors
+    ///
+    /// The file is no list of sites.
+    pub(crate) fn known(&self) -> Result<Vec<Site>, Misuse> {
+        ringtap_console::sites_of(&self.sites).map_err(|error| Misuse(format!("--sites: {error:#}")))
+    }
 }
 
 /// What was asked for.
@@ -58,9 +76,7 @@ impl QueryArgs {
                 shown(&word.to_string_lossy())
             )));
         }
-        let sites =
-            ringtap_console::sites_of(&sites).map_err(|error| Misuse(format!("--sites: {error:#}")))?;
-        let context = Context { sites, ..context() };
+        let context = Context { sites: Some(sites.known()?), ..context() };
         let expression = parse(&query, &context).map_err(|error| Misuse(pointed_at(&query, &error)))?;
         Ok(Asked { expression: Some(expression), files })
     }
@@ -126,7 +142,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("sites.json");
         let read = |query: &str| {
-            let args = QueryArgs { query: Some(query.into()), sites: file.clone(), ..QueryArgs::default() };
+            let args = QueryArgs {
+                query: Some(query.into()),
+                sites: SitesArg { sites: file.clone() },
+                ..QueryArgs::default()
+            };
             args.read().map_err(|misuse| misuse.0)
         };
         assert!(read("site:lyon").unwrap_err().contains("no network has a name here"));

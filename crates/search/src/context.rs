@@ -16,8 +16,9 @@ pub struct Context {
     pub zone: TimeZone,
     /// The values of each list, by its name without `$`.
     pub lists: BTreeMap<String, Vec<String>>,
-    /// What `site:` stands for.
-    pub sites: Vec<Site>,
+    /// What `site:` stands for. Where they are not known, none: each name is then taken for that of a site, which
+    /// no call is of, so that a text can be checked.
+    pub sites: Option<Vec<Site>>,
 }
 
 /// Networks that have a name, for a time. Several may have the same name.
@@ -32,9 +33,9 @@ pub struct Site {
 }
 
 impl Context {
-    /// A context without lists and sites.
+    /// A context in which there are no lists and no sites.
     pub fn new(now: Nanos, zone: TimeZone) -> Self {
-        Self { now, zone, lists: BTreeMap::new(), sites: Vec::new() }
+        Self { now, zone, lists: BTreeMap::new(), sites: Some(Vec::new()) }
     }
 
     /// The same in UTC.

@@ -61,6 +61,7 @@ async fn answer_to(app: &App, viewer: &Viewer, message: Value) -> Result<Respons
         scope: viewer.identity.scope.clone(),
         signalling: viewer.has(Right::Signalling),
         tokens: (!viewer.has(Right::Numbers)).then(|| app.tokens.clone()),
+        sites: app.sites_of(viewer),
     };
     let _place = app.work.assistant().await?;
     Ok(match assistants.answer(message, person).await {

@@ -6,7 +6,7 @@ use axum::extract::State;
 use ringtap_access::{Action, Right, What};
 use ringtap_model::{Call, Stream};
 use ringtap_report::time;
-use ringtap_search::{Context, Expression, FieldName, ParseError, Test, complete, parse};
+use ringtap_search::{Context, Expression, FieldName, ParseError, Site, Test, complete, parse};
 use ringtap_store::Cursor;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -86,13 +86,16 @@ impl From<ParseError> for Problem {
 }
 
 impl Shared {
-    /// When and where somebody's search is read, and which names it may have. Whoever may see some calls only
-    /// knows no networks of others.
+    /// When and where somebody's search is read, and which names it may have.
     fn context(&self, viewer: &Viewer, zone: Option<&str>) -> Context {
         let named = zone.and_then(|name| jiff::tz::TimeZone::get(name).ok());
         let context = Context::new(time::now(), named.unwrap_or(jiff::tz::TimeZone::UTC));
-        let sites = if viewer.is_limited() { Vec::new() } else { self.sites.known() };
-        Context { sites, ..context }
+        Context { sites: Some(self.sites_of(viewer)), ..context }
+    }
+
+    /// The networks with names that somebody knows: none, for whoever may see some calls only.
+    pub(crate) fn sites_of(&self, viewer: &Viewer) -> Vec<Site> {
+        if viewer.is_limited() { Vec::new() } else { self.sites.known() }
     }
 
     /// A search of somebody: who may not see numbers may not search for their digits either.

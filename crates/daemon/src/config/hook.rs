@@ -83,7 +83,9 @@ impl HookEntry {
             let problem = "must have 1 to 64 letters, digits, -, _ and ., for example \"transcription\"";
             return Err(("name", problem.to_owned()));
         }
-        if let Err(error) = parse(&self.query, &Context::utc(Nanos::ZERO)) {
+        // Sites may change after this: `ringtap hooks` reads them.
+        let context = Context { sites: None, ..Context::utc(Nanos::ZERO) };
+        if let Err(error) = parse(&self.query, &context) {
             return Err(("query", format!("cannot be read: {error}")));
         }
         let target = self.target()?;

@@ -19,6 +19,9 @@ section! {
         /// number is the same token everywhere.
         #[accepts = "a path, such as \"/var/lib/ringtap/console/masking.key\""]
         pub(crate) masking_key: PathBuf = PathBuf::from("/var/lib/ringtap/console/masking.key"),
+        /// File of the networks that have names, which `site:` in a query knows: `sites.json` of the console.
+        #[accepts = "a path, such as \"/var/lib/ringtap/console/sites.json\""]
+        pub(crate) sites: PathBuf = PathBuf::from("/var/lib/ringtap/console/sites.json"),
         /// What deliveries call this machine. Empty is its own name.
         #[accepts = "a text, such as \"sensor-1.example.org\""]
         pub(crate) host: String = String::new(),

@@ -14,6 +14,7 @@ use nix::unistd::User;
 use ringtap_anonymise::Tokens;
 use ringtap_hook::{Hook, HookSound, HookTarget, Service, ServiceSettings};
 use ringtap_notify::Pace;
+use ringtap_search::Site;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use crate::config::{Config, ConfigError, ConfigFile};
@@ -28,7 +29,7 @@ use crate::{logger, system};
 ///
 /// What the configuration names cannot be used, the state cannot be read or written, or the process ended
 /// that starts the deliveries.
-pub fn run(file: &ConfigFile) -> anyhow::Result<()> {
+pub fn run(file: &ConfigFile, sites_of: SitesOf) -> anyhow::Result<()> {
     let config = &file.config;
     logger::level(config.log.level);
     system::forbid_dumps();
@@ -64,7 +65,9 @@ pub fn run(file: &ConfigFile) -> anyhow::Result<()> {
     for signal in [SIGTERM, SIGINT, SIGHUP] {
         signal_hook::flag::register(signal, Arc::clone(&stop))?;
     }
-    let service = Service::open(settings, Box::new(transport))?;
+    let sites = config.hooks.sites.clone();
+    let known = move || sites_of(&sites).map_err(|error| format!("[hooks] sites: {error:#}"));
+    let service = Service::open(settings, Box::new(known), Box::new(transport))?;
     log::info!(target: "hooks", "{line}");
     service.run(|| stop.load(Ordering::Relaxed) || process.ended().is_some())?;
     let ended = process.ended();
@@ -106,6 +109,9 @@ pub(crate) fn check(file: &ConfigFile, hooks: &[Hook]) -> Vec<ConfigError> {
     }
     problems
 }
+
+/// Reads the networks that have names, of a console.
+pub type SitesOf = fn(&Path) -> anyhow::Result<Vec<Site>>;
 
 fn settings(config: &Config, hooks: Vec<Hook>, directory: &Path) -> anyhow::Result<ServiceSettings> {
     let host = match config.hooks.host.as_str() {

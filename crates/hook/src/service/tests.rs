@@ -1,8 +1,10 @@
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ringtap_model::{CallState, Recorded};
 use ringtap_notify::NotifyError;
+use ringtap_search::{Site, TimeSpan};
 use ringtap_spool::{Deletion, DeletionLog};
 use ringtap_store::ImportWriter;
 use ringtap_testing::samples;
@@ -80,10 +82,14 @@ fn settings(dir: &Path, hooks: Vec<Hook>) -> ServiceSettings {
     }
 }
 
+fn none_named() -> KnownSites {
+    Box::new(|| Ok(Vec::new()))
+}
+
 /// Runs a service, begun before `meanwhile`, until as many calls as `expected` in all are done with.
 fn run(settings: ServiceSettings, told: &Told, expected: u64, meanwhile: impl FnOnce()) -> Vec<HookCounts> {
     let directory = settings.directory.clone();
-    let service = Service::open(settings, Box::new(told.clone())).unwrap();
+    let service = Service::open(settings, none_named(), Box::new(told.clone())).unwrap();
     meanwhile();
     let is_done = || {
         let done = |counts: HookCounts| counts.delivered + counts.refused + counts.forgotten;
@@ -121,6 +127,27 @@ fn each_hook_gets_the_calls_that_it_asks_for_once() {
     run(settings(dir.path(), hooks[2..].to_vec()), &told, 3, || {});
     assert_eq!(told.all().len(), 7);
     assert!(told.all().contains(&of("recorded", 4)));
+}
+
+#[test]
+fn a_site_in_a_query_has_the_networks_that_it_has_then() {
+    let dir = tempfile::tempdir().unwrap();
+    let told = Told::default();
+    let networks = ["198.51.100.0/24", "", "192.0.2.0/24"];
+    let asked = Arc::new(AtomicUsize::new(0));
+    let asking = Arc::clone(&asked);
+    let sites: KnownSites = Box::new(move || {
+        let time = asking.fetch_add(1, Ordering::Relaxed).min(networks.len() - 1);
+        let network = networks[time].parse().map_err(|_| "the list is gone".to_owned())?;
+        Ok(vec![Site { name: "Lyon".into(), networks: vec![network], span: TimeSpan::ALL }])
+    });
+    let hooks = vec![Hook { query: "site:lyon".into(), ..hook("lyon") }];
+    let service = Service::open(settings(dir.path(), hooks), sites, Box::new(told.clone())).unwrap();
+    store(&dir.path().join("records"), &[call(1)]);
+    // When the call is looked at first, the list cannot be read: it waits, and is not left out.
+    service.run(|| !told.all().is_empty()).unwrap();
+    assert_eq!(told.all(), [("lyon".into(), 1, 1)]);
+    assert!(asked.load(Ordering::Relaxed) > 2);
 }
 
 #[test]
@@ -166,7 +193,8 @@ fn what_waits_for_a_call_is_gone_once_the_call_is_forgotten() {
 fn a_wrong_query_names_its_hook_and_what_would_be_right() {
     let dir = tempfile::tempdir().unwrap();
     let wrong = Hook { query: "state:failled".into(), ..hook("one") };
-    let error = Service::open(settings(dir.path(), vec![wrong]), Box::new(Told::default())).unwrap_err();
+    let settings = settings(dir.path(), vec![wrong]);
+    let error = Service::open(settings, none_named(), Box::new(Told::default())).unwrap_err();
     let told = error.to_string();
     assert!(told.starts_with("[[hook]] one: query: ") && told.contains("failed"), "{told}");
 }

@@ -39,7 +39,7 @@ impl Hooks {
                 return Ok(Exit::Usage);
             }
         };
-        ringtap_daemon::hooks::run(&file)?;
+        ringtap_daemon::hooks::run(&file, ringtap_console::sites_of)?;
         Ok(Exit::Done)
     }
 }

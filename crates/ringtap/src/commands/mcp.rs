@@ -1,6 +1,7 @@
 //! `ringtap mcp`: the records as tools for AI assistants.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -15,6 +16,7 @@ use crate::exit::{Exit, Misuse};
 use crate::input::{Input, Unpacking, Workers};
 use crate::interrupt;
 use crate::kpi_args::KpiArgs;
+use crate::query::SitesArg;
 use crate::screen::Screen;
 use crate::spool_args::SpoolArgs;
 use crate::store_args::StoreArgs;
@@ -47,6 +49,8 @@ pub(crate) struct Mcp {
     /// start has tokens of its own
     #[arg(long, value_name = "FILE", conflicts_with = "numbers")]
     token_key: Option<PathBuf>,
+    #[command(flatten)]
+    sites: SitesArg,
     /// Longest time of a request in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
         value_parser = clap::value_parser!(u64).range(1..=600))]
@@ -69,7 +73,14 @@ impl Mcp {
             true => None,
             false => Some(anonymous::tokens(self.token_key.as_deref())?),
         };
-        let settings = Settings { tokens, longest: Duration::from_secs(self.time_limit) };
+        // What is wrong with the file is said now; what it has may change.
+        self.sites.known()?;
+        let sites = self.sites.clone();
+        let settings = Settings {
+            tokens,
+            longest: Duration::from_secs(self.time_limit),
+            sites: Arc::new(move || Ok(sites.known()?)),
+        };
         let config = self.config.read(screen)?.unwrap_or_default();
         let sources = match self.files.is_empty() {
             true => Sources::Stored(self.stored(config)?),

@@ -302,6 +302,27 @@ fn a_database_gives_what_its_capture_gives() {
 }
 
 #[test]
+fn networks_have_the_names_that_a_console_gives_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let sites = folder.path().join("sites.json");
+    let demo = demo();
+    let mut client = Client::start(&[text(&demo), "--sites", text(&sites)]);
+    let refused = client.refused("search_calls", json!({ "query": "site:everywhere" }));
+    assert!(refused["remedy"].as_str().unwrap().contains("ip:192.0.2.0/24"), "{refused}");
+    // Changed while the assistant is connected.
+    let everywhere =
+        r#"[{"number":1,"name":"everywhere","networks":["0.0.0.0/0"],"from_us":null,"until_us":null}]"#;
+    std::fs::write(&sites, everywhere).unwrap();
+    let count = |found: &Value| found["calls"].as_array().unwrap().len();
+    let all = client.ask("search_calls", json!({}));
+    let found = client.ask("search_calls", json!({ "query": "site:everywhere" }));
+    assert!(count(&found) > 0 && count(&found) == count(&all), "{found}");
+    std::fs::write(&sites, "[").unwrap();
+    let refused = client.refused("search_calls", json!({ "query": "site:everywhere" }));
+    assert!(refused.to_string().contains("is no list of sites"), "{refused}");
+}
+
+#[test]
 fn mistakes_are_explained() {
     let mut client = Client::start(&[text(&demo())]);
     let wrong = client.refused("search_calls", json!({ "query": "state:failled" }));

@@ -43,6 +43,14 @@ impl Assisted {
         self.people().make_token(&new, now).unwrap().0.to_string()
     }
 
+    fn name_network(&self, name: &str, network: &str) {
+        let cookie = self.console.login("root");
+        let body = json!({ "name": name, "networks": [network] }).to_string();
+        let headers = format!("X-Ringtap: 1\r\nCookie: {cookie}\r\nContent-Type: application/json");
+        let (status, text) = self.console.ask_with("POST", "/api/v1/sites", &headers, &body);
+        assert_eq!(status, 201, "{text}");
+    }
+
     fn post(&self, token: &str, body: &str) -> (u16, String) {
         self.console.ask_with("POST", "/mcp", &format!("Authorization: Bearer {token}"), body)
     }
@@ -130,6 +138,14 @@ fn an_assistant_sees_what_its_person_sees() {
         let (answer, refused) = assisted.call(&tenant, tool, json!({}));
         assert!(refused && answer.to_string().contains("counts all calls"), "{answer}");
     }
+    // Networks have names for those who see all calls.
+    assisted.name_network("Lyon", "192.0.2.0/24");
+    let in_lyon = json!({ "query": "site:lyon" });
+    let (answer, refused) = assisted.call(&assisted.token("ana"), "search_calls", in_lyon.clone());
+    assert!(!refused, "{answer}");
+    assert_eq!(answer["structuredContent"]["calls"].as_array().unwrap().len(), 10, "{answer}");
+    let (answer, refused) = assisted.call(&tenant, "search_calls", in_lyon);
+    assert!(refused && answer.to_string().contains("no network has a name"), "{answer}");
     // Whoever may not see numbers: neither in an answer, nor by a search for their digits.
     let (answer, refused) = assisted.call(&viewer, "call", json!({ "id": foreign }));
     assert!(!refused && !answer.to_string().contains("442079460131"), "{answer}");

@@ -1,4 +1,5 @@
 use ringtap_model::Nanos;
+use ringtap_testing::samples;
 
 use super::*;
 use crate::context::Site;
@@ -16,11 +17,11 @@ fn context() -> Context {
     };
     // 2026-11-21 00:00 UTC.
     let moved = Some(Nanos::from_secs(1_795_219_200));
-    context.sites = vec![
+    context.sites = Some(vec![
         site("Lyon", &["10.1.0.0/16", "2001:db8::/32"], TimeSpan::ALL),
         site("Paris", &["10.2.0.0/16"], TimeSpan { from: None, to: moved }),
         site("Paris", &["10.3.0.0/16"], TimeSpan { from: moved, to: None }),
-    ];
+    ]);
     context
 }
 
@@ -213,4 +214,14 @@ fn a_site_is_its_networks_at_the_time_when_they_had_the_name() {
     let error = parse("site:lyon", &Context::utc(Nanos::ZERO)).unwrap_err();
     assert!(error.problem.contains("no network has a name"), "{error}");
     assert!(["ip:192.0.2.0/24", "page Sites"].iter().all(|part| error.remedy.contains(part)), "{error}");
+}
+
+#[test]
+fn where_sites_are_not_known_any_name_can_be_one_and_mistakes_are_still_mistakes() {
+    let unknown = Context { sites: None, ..context() };
+    let read = parse("state:failed or site:anywhere", &unknown).unwrap();
+    assert_eq!(read.matches_call(&samples::call()), Some(false));
+    for mistake in ["site>lyon", "stream(site:lyon)", "site:lyon state:failled"] {
+        assert!(parse(mistake, &unknown).is_err(), "{mistake}");
+    }
 }

@@ -24,10 +24,11 @@ pub(crate) fn sites(
         return Err(place.error("`site` has no order", "write it with `:`, as site:lyon"));
     }
     let mut parts = Vec::new();
+    let Some(known) = &context.sites else { return Ok(Expression::any(parts)) };
     for value in raw {
-        let found = named(value, context);
+        let found = named(value, known);
         if found.is_empty() {
-            return Err(nothing(value, context));
+            return Err(nothing(value, known));
         }
         parts.extend(found.into_iter().map(expression));
     }
@@ -35,13 +36,13 @@ pub(crate) fn sites(
 }
 
 /// The sites of that name, in any case of letters.
-fn named<'c>(value: &RawValue, context: &'c Context) -> Vec<&'c Site> {
+fn named<'c>(value: &RawValue, known: &'c [Site]) -> Vec<&'c Site> {
     let pattern = Pattern::of_pieces(value.pieces().iter().map(|piece| piece.to_lowercase()));
-    context.sites.iter().filter(|site| pattern.matches(&site.name.to_lowercase())).collect()
+    known.iter().filter(|site| pattern.matches(&site.name.to_lowercase())).collect()
 }
 
-fn nothing(value: &RawValue, context: &Context) -> ParseError {
-    let names: BTreeSet<&str> = context.sites.iter().map(|site| site.name.as_str()).collect();
+fn nothing(value: &RawValue, known: &[Site]) -> ParseError {
+    let names: BTreeSet<&str> = known.iter().map(|site| site.name.as_str()).collect();
     match names.is_empty() {
         true => value.place.error("no network has a name here, so there is no site to search for", NO_SITES),
         false => value.place.error("there is no such site", one_of(&value.text(), names.iter().copied())),

@@ -32,8 +32,8 @@ impl RecordAssistants {
 impl Assistants for RecordAssistants {
     fn answer(&self, message: Value, person: AssistedPerson) -> AssistantAnswer {
         let server = Arc::clone(&self.0);
-        let AssistedPerson { scope, signalling, tokens } = person;
-        let person = Person { scope, signalling, tokens };
+        let AssistedPerson { scope, signalling, tokens, sites } = person;
+        let person = Person { scope, signalling, tokens, sites };
         Box::pin(async move { server.answer(message, person).await })
     }
 }
