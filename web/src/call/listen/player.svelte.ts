@@ -38,9 +38,6 @@ export class Player {
 
   constructor(private readonly address: string) {}
 
-  /** Milliseconds from the last click on play to the first sound, for measuring. */
-  started_ms: number | null = null;
-
   private opened(): HTMLAudioElement {
     if (this.element) return this.element;
     const element = new Audio();
@@ -97,7 +94,6 @@ export class Player {
   }
 
   async play(): Promise<void> {
-    const asked = performance.now();
     const element = this.opened();
     this.error = null;
     this.connect(element);
@@ -107,7 +103,6 @@ export class Player {
     if (this.seconds > 0 && this.at >= this.seconds - 0.05) element.currentTime = this.loop?.from ?? 0;
     try {
       await element.play();
-      this.started_ms = performance.now() - asked;
       this.follow();
     } catch (error) {
       // A pause before the sound was there is no failure.
