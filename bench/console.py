@@ -28,7 +28,7 @@ import time
 import urllib.parse
 
 PASSWORD = "correct horse battery staple"
-RIGHTS = ["search", "numbers", "signalling", "export"]
+RIGHTS = ["search", "numbers", "signalling", "listen", "export"]
 # How long anything may take that is waited for.
 PATIENCE = 600
 # Several fields, none of them with an index, and few calls: every record of every day has to be looked at.
@@ -259,7 +259,8 @@ class Bench:
 class Server:
     """`ringtap console serve` on a database, and a token for it."""
 
-    def __init__(self, program, people, store):
+    def __init__(self, program, people, store, daemon=("--control", "/nonexistent")):
+        """`daemon`: the arguments that name its socket and its spool."""
         if not people.exists():
             with tempfile.NamedTemporaryFile("w", suffix=".password") as secret:
                 secret.write(PASSWORD + "\n")
@@ -270,7 +271,7 @@ class Server:
                 )
         command = [program, "console", "serve", "--plain-http", "--listen", "127.0.0.1:0", "--search-time", "600"]
         self.process = subprocess.Popen(
-            [*command, "--people", people, "--store", store, "--control", store / "none"],
+            [*command, "--people", people, "--store", store, *daemon],
             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
         )
         said = next((line for line in self.process.stderr if "http://" in line), None)

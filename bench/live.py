@@ -134,6 +134,8 @@ outbox = "{self.folder}/outbox"
 path = "{self.folder}/journal"
 [metrics]
 listen = ""
+[process]
+control = "{self.folder}/control"
 """
         if self.keeps:
             text += f'[spool]\ndirectory = "{self.folder}/spool"\nkeep = "full"\n'

@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 # Packets of 214 bytes per second that the reference loop reads on the machine that the targets are for.
 LOOP = 72e6
-PARTS = ["media", "calls", "analyze", "sound", "spool", "store", "console", "live", "day", "peers"]
+PARTS = ["media", "calls", "analyze", "sound", "spool", "store", "console", "under_way", "live", "day", "peers"]
 
 
 class Bench:
@@ -399,6 +399,33 @@ def of_page(table, page):
         # A display of 60 Hz, measured by a clock of its own.
         ladder["frames_per_s"] >= 59.5, f"95 of 100 frames within {ladder['p95_ms']:.1f} ms, without a graphics processor",
     )
+    sound = page["sound"]
+    table.add(
+        f"a call of {sound['seconds'] // 60} minutes from the spool: sound after the click", "<= 500 ms", f"{sound['ms']:.0f} ms", sound["ms"] <= 500,
+        f"the slowest of {sound['calls']}, each for the first time: {sound['worst_ms']:.0f} ms",
+    )
+
+
+def under_way(bench, table, folder):
+    """People who listen to calls in progress and look at them, beside a capture that may lose nothing."""
+    options = ["--ringtap", bench.options.ringtap, "--programs", bench.options.programs, "--folder", str(folder)]
+    found = script("under_way.py", *options)
+    if found is None:
+        print("    calls under way left out: they need root, namespaces and two processors", file=sys.stderr)
+        return
+    bench.outcomes["under_way"] = found
+    heard, page = found["listeners"], found["page"]
+    table.add(
+        f"{heard['listeners']} people who listen to calls in progress at once", "no error, no packet lost",
+        f"{heard['refused'] + heard['ended']} errors, {heard['lost']} packets lost", heard["refused"] + heard["ended"] + heard["lost"] == 0,
+        f"the first sound of the slowest after {heard['first_ms'] / 1e3:.1f} s, the least heard in 20 s is {heard['least_s']:.1f} s",
+    )
+    if page:
+        more = sum(page["beside"].values()) - sum(page["without"].values())
+        table.add(
+            f"the page Now over {page['calls']:,} calls under way: browser, daemon", "<= 10 % / 3 % of a core",
+            f"{page['browser']:.1%} / {more:.1%}", page["browser"] <= 0.1 and more <= 0.03, "daemon and console together, beyond what they take without it",
+        )
 
 
 def keep(bench, table, comparison, began):
@@ -457,6 +484,8 @@ def main():
     if "store" in parts:
         store(bench, table, folder)
     elsewhere = console(bench, table, folder) if "console" in parts else ""
+    if "under_way" in parts:
+        under_way(bench, table, folder)
     if "live" in parts:
         live(bench, table)
     if "day" in parts:
