@@ -7,14 +7,16 @@ export function keyboard(it) {
   test('by keyboard alone: logs in, finds a call, reads its ladder, listens, and comes back', { timeout: 900_000 }, async () => {
     const page = await open(it.browser, it.console.base);
     const { keyboard } = page;
-    await page.goto(`${it.console.base}/calls`);
+    await page.goto(`${it.console.base}/`);
     await page.getByLabel('Name').waitFor();
     await keyboard.type('administrator');
     await keyboard.press('Tab');
     await keyboard.type(it.console.password);
     await keyboard.press('Enter');
-    await page.locator('tbody tr').first().waitFor({ timeout: 180_000 });
+    await page.getByRole('heading', { name: 'Now', level: 1 }).waitFor({ timeout: 180_000 });
     await keyboard.press('/');
+    await page.waitForURL(/\/calls/);
+    await page.waitForFunction(() => document.activeElement.matches('main input'));
     await keyboard.type('codec:g729 note:loss');
     await keyboard.press('Enter');
     await page.waitForURL(/q=codec:g729/);

@@ -36,6 +36,7 @@ export const common = {
   'keys.everywhere': 'Everywhere',
   'keys.list': 'list of keys',
   'keys.zone': 'times in UTC or in your zone',
+  'keys.search': 'search for calls',
   'keys.close': 'Close',
   'key.space': 'Space',
   'state.waiting': 'Waiting for the server: {what}',

@@ -36,6 +36,7 @@ export const common = {
   'keys.everywhere': 'En todas partes',
   'keys.list': 'lista de teclas',
   'keys.zone': 'horas en UTC o en su zona',
+  'keys.search': 'buscar llamadas',
   'keys.close': 'Cerrar',
   'key.space': 'Espacio',
   'state.waiting': 'Esperando al servidor: {what}',
