@@ -85,10 +85,12 @@ test-packages: packages-deb packages
 release: packages-build page
 	$(CARGO) build --release --locked -p ringtap
 
-# Ends with the tests that were skipped, whatever became of the others.
-test: packages-test page-test client-test lint deny sbom
+# Ends with the tests that were skipped, whatever became of the others. The page's tests, which wait for most of their time for a
+# browser, run beside those in Rust.
+test: packages-test page lint deny sbom
 	@rm -f $(SKIPPED)
-	RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory released instructions; \
+	@tools/meanwhile '$(MAKE) --no-print-directory page-test client-test' \
+		'RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory released instructions'; \
 	status=$$?; tools/skipped $(SKIPPED); exit $$status
 
 # The page of the console, which is part of the program.
