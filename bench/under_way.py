@@ -144,7 +144,9 @@ def page(options, pair):
         found = json.loads(watched.communicate(timeout=120)[0])
         if under_way.sender.poll() is not None:
             sys.exit("bench/under_way.py: the calls ended before the page was closed")
-    return {"calls": LOOKED_AT, "browser": found["share"], "calls_shown": found["calls"], "without": without, "beside": beside}
+        if f"{LOOKED_AT:,}" not in found["text"]:
+            sys.exit(f"bench/under_way.py: the page does not show the calls: {found['text']}")
+    return {"calls": LOOKED_AT, "browser": found["share"], "without": without, "beside": beside}
 
 
 def shares(processes, seconds):

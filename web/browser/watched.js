@@ -25,8 +25,7 @@ try {
   const [before, began] = [await used(), performance.now()];
   await page.waitForTimeout(Number(seconds) * 1000);
   const share = (await used() - before) / ((performance.now() - began) / 1000);
-  const calls = (await page.locator('main').innerText()).slice(0, 400);
-  console.log(JSON.stringify({ share, calls }));
+  console.log(JSON.stringify({ share, text: (await page.locator('main').innerText()).slice(0, 400) }));
 } finally {
   await browser.close();
 }
