@@ -449,10 +449,11 @@ def backup(folder):
     program, where = [sys.executable, HERE.parent / "machine.py", "--folder", folder], folder / "backup"
     nodes.run(*program, "backup", where)
     first(*ask, "DELETE FROM asterisk.voicemessages WHERE dir = '/backup'; DELETE FROM kamailio.subscriber")
-    check(phone(folder, USER, "register")["code"] == 401, "a telephone registers without a row in the database")
+    # The proxies read the users every few seconds.
+    nodes.wait(lambda: phone(folder, USER, "register")["code"] == 401, "a telephone registers without a row in the database", 1)
     nodes.run(*program, "restore", where)
     nodes.wait(lambda: second(*ask, row).split() == ["00FF0D0A27", "1099"], "the other database does not have what was put back")
-    check(phone(folder, USER, "register")["code"] == 200, "a telephone cannot register after the databases were put back")
+    nodes.wait(lambda: phone(folder, USER, "register")["code"] == 200, "a telephone cannot register after the databases were put back", 1)
     first(*ask, "DELETE FROM asterisk.voicemessages WHERE dir = '/backup'")
     with tarfile.open(where / "secrets.tar.gz") as archive:
         check("./authority.key" in archive.getnames(), "the key of the authority is not in the backup")
