@@ -350,6 +350,13 @@ class Run:
         checks.wait(self.folder)
         check(checks.owner(self.folder) == (self.peer if self.of.proxy else self.owner), "the address moved back by itself")
         nodes.wait(lambda: self.channels() == 0, "a PBX holds calls that ended")
+        nodes.wait(lambda: not self.remembered(), lambda: f"proxies remember calls that ended: {self.remembered()}")
+
+    def remembered(self):
+        """By proxy and table, how many calls a proxy knows."""
+        found = {(name, table): nodes.Node(self.folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
+                 for name in checks.PROXIES for table in ("ringing", "calls", "byes", "active")}
+        return {key: count for key, count in found.items() if count}
 
 
 def configuration():
