@@ -76,9 +76,9 @@ class Failure(Exception):
     """Something that could not be done, in a sentence for the person at the terminal."""
 
 
-def run(*command, **options):
-    done = subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, **options)
+def run(*command, given=""):
+    """What a command printed that was `given` this on its standard input."""
+    done = subprocess.run(list(map(str, command)), input=given, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode != 0:
         raise Failure(f"`{' '.join(map(str, command))}` failed: {done.stdout.strip()}")
     return done.stdout
@@ -185,10 +185,9 @@ def give_addresses(name):
 
 
 def cable(name, state, only=None):
-    """Plugs a node's cables in (`up`) or out (`down`), at the switch."""
-    for interface in interfaces(name):
-        if only in (None, interface):
-            ip("-n", PREFIX + OUTSIDE, "link", "set", f"{name}-{interface}", state)
+    """Plugs a node's cables in (`up`) or out (`down`), at the switch, by one process: fencing waits for it."""
+    lines = [f"link set {name}-{interface} {state}\n" for interface in interfaces(name) if only in (None, interface)]
+    run("ip", "-n", PREFIX + OUTSIDE, "-batch", "-", given="".join(lines))
 
 
 class Node:
@@ -264,15 +263,13 @@ class Node:
         return done.stdout
 
     def power_off(self):
-        """As a power switch does it: nothing of the node runs, sends or has an address when this returns."""
+        """As a power switch does it: nothing of the node runs or sends when this returns. Its kernel, which is this machine's, would go
+        on answering for its addresses, but no cable leads there until it boots, and then it has its own alone."""
         if PREFIX + self.name in namespaces():
             cable(self.name, "down")
         # The kernel ends every process of the namespace with its first one, before that one is gone.
         self.init.kill()
         self.outer.kill()
-        if PREFIX + self.name in namespaces():
-            for interface in interfaces(self.name):
-                ip("-n", PREFIX + self.name, "address", "flush", "dev", interface)
 
     def remove(self):
         """Everything of it, also what a boot that failed left."""
