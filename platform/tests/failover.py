@@ -357,9 +357,10 @@ class Run:
         nodes.wait(lambda: not self.remembered(), lambda: f"proxies remember calls that ended: {self.remembered()}")
 
     def remembered(self):
-        """By proxy and table, how many calls a proxy knows."""
+        """By proxy and table, how many calls a proxy would act on. Of one that was refused because both its PBX and its proxy were lost
+        more is left, for as long as a call may ring."""
         found = {(name, table): nodes.Node(self.folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
-                 for name in checks.PROXIES for table in ("ringing", "calls", "byes", "active")}
+                 for name in checks.PROXIES for table in ("ringing", "calls")}
         return {key: count for key, count in found.items() if count}
 
 
