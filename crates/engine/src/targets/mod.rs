@@ -3,14 +3,16 @@
 //! [`Targets`] is shared by whoever knows the targets, one writer, and every engine. A change takes effect
 //! with the next frame; nothing is stopped or built anew. A frame is offered for each of its IP headers,
 //! those of tunnels too, that has such an address. The set is a filter: a sink compares addresses itself.
+//! Endpoints of media are in it by address and port, so that what else a media proxy carries is not offered.
 
 mod filter;
 mod search;
 
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ringtap_model::Endpoint;
 use ringtap_wire::frame::Hosts;
 
 use filter::{Filter, Members};
@@ -20,13 +22,19 @@ use filter::{Filter, Members};
 /// INVARIANT: an address that was added, and not removed as often, is found.
 #[derive(Debug)]
 pub struct Targets {
-    /// Networks that were added and not removed.
-    networks: AtomicUsize,
+    /// Networks and endpoints that were added and not removed.
+    entries: AtomicUsize,
+    /// Endpoints of media among them.
+    endpoints: AtomicUsize,
+    /// What was added so far.
+    additions: AtomicU64,
     ipv4: Filter,
     /// IPv6 by its first 64 bits: addresses and prefixes of at least that length.
     links: Filter,
     /// IPv6 by its first 48 bits: shorter prefixes.
     sites: Filter,
+    /// Endpoints of media, and port 0 of each of their addresses: later fragments have no ports.
+    media: Filter,
     /// There are networks too wide for a filter: every packet of that version is offered.
     all_ipv4: AtomicBool,
     all_ipv6: AtomicBool,
@@ -39,6 +47,7 @@ struct Writer {
     ipv4: Members,
     links: Members,
     sites: Members,
+    media: Members,
     wide_ipv4: usize,
     wide_ipv6: usize,
 }
@@ -50,10 +59,13 @@ impl Targets {
     /// None yet. The seed is any number that senders do not know.
     pub fn new(seed: u64) -> Self {
         Self {
-            networks: AtomicUsize::new(0),
+            entries: AtomicUsize::new(0),
+            endpoints: AtomicUsize::new(0),
+            additions: AtomicU64::new(0),
             ipv4: Filter::new(seed),
             links: Filter::new(seed.wrapping_add(1)),
             sites: Filter::new(seed.wrapping_add(2)),
+            media: Filter::new(seed.wrapping_add(3)),
             all_ipv4: AtomicBool::new(false),
             all_ipv6: AtomicBool::new(false),
             writer: Mutex::default(),
@@ -72,7 +84,8 @@ impl Targets {
             Keys::AllIpv6 => writer.wide_ipv6 += 1,
         }
         self.open(&writer);
-        self.networks.fetch_add(1, Ordering::Release);
+        self.entries.fetch_add(1, Ordering::Release);
+        self.additions.fetch_add(1, Ordering::Release);
     }
 
     /// No longer wants what was added by the same address and length.
@@ -86,15 +99,54 @@ impl Targets {
             Keys::AllIpv6 => writer.wide_ipv6 = writer.wide_ipv6.saturating_sub(1),
         }
         self.open(&writer);
-        let fewer = |networks: usize| networks.checked_sub(1);
-        // Removing what was never added leaves none.
-        let _ = self.networks.fetch_update(Ordering::Release, Ordering::Relaxed, fewer);
+        count_down(&self.entries);
+    }
+
+    /// Wants the datagrams from and to an endpoint of media. What is added twice has to be removed twice.
+    pub fn add_media(&self, end: Endpoint) {
+        let mut writer = self.writer();
+        for port in [0, end.port] {
+            writer.media.add(media_key(end.ip, port), &self.media);
+        }
+        self.endpoints.fetch_add(1, Ordering::Release);
+        self.entries.fetch_add(1, Ordering::Release);
+        self.additions.fetch_add(1, Ordering::Release);
+    }
+
+    /// No longer wants those of an endpoint that was added.
+    pub fn remove_media(&self, end: Endpoint) {
+        let mut writer = self.writer();
+        for port in [0, end.port] {
+            writer.media.remove(media_key(end.ip, port), &self.media);
+        }
+        count_down(&self.endpoints);
+        count_down(&self.entries);
+    }
+
+    /// How often something was added: packets that passed before the last time may have to be looked at
+    /// again ([`Targets::concerns`]).
+    pub fn additions(&self) -> u64 {
+        self.additions.load(Ordering::Acquire)
     }
 
     /// Whether there is any. HOT.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.networks.load(Ordering::Acquire) == 0
+        self.entries.load(Ordering::Acquire) == 0
+    }
+
+    /// Whether a packet between these hosts, with these ports where they are known, may be media. HOT.
+    #[inline]
+    pub(crate) fn may_be_media(&self, hosts: Hosts, ports: Option<(u16, u16)>) -> bool {
+        if self.endpoints.load(Ordering::Acquire) == 0 {
+            return false;
+        }
+        let (src, dst) = match hosts {
+            Hosts::V4(src, dst) => (IpAddr::V4(src.into()), IpAddr::V4(dst.into())),
+            Hosts::V6(src, dst) => (IpAddr::V6(src.into()), IpAddr::V6(dst.into())),
+        };
+        let (src_port, dst_port) = ports.unwrap_or_default();
+        self.media.may_have([media_key(src, src_port), media_key(dst, dst_port)])
     }
 
     /// Whether a packet between these two may be one's. HOT.
@@ -120,6 +172,23 @@ impl Targets {
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Removing what was never added leaves none.
+fn count_down(entries: &AtomicUsize) {
+    let _ = entries.fetch_update(Ordering::Release, Ordering::Relaxed, |entries| entries.checked_sub(1));
+}
+
+#[inline]
+fn media_key(address: IpAddr, port: u16) -> u64 {
+    let address = match address {
+        IpAddr::V4(address) => u64::from(address.to_bits()) << 16,
+        IpAddr::V6(address) => {
+            let (site, host) = ((address.to_bits() >> 64) as u64, address.to_bits() as u64);
+            (site.rotate_left(29) ^ host).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        }
+    };
+    address ^ u64::from(port)
 }
 
 /// What is entered for a network.
@@ -210,6 +279,23 @@ mod tests {
         assert!(has(&targets, "2001:dead::1"));
         targets.remove("10.0.0.0".parse().unwrap(), 8);
         assert!(!has(&targets, "10.0.0.1") && has(&targets, "2001:db8::1"));
+    }
+
+    #[test]
+    fn an_endpoint_of_media_is_wanted_by_its_port() {
+        for address in ["192.0.2.7", "2001:db8:7::1"] {
+            let targets = Targets::new(3);
+            let end = Endpoint::new(address.parse().unwrap(), 4000);
+            let wants = |ports| targets.may_be_media(hosts(end.ip), ports);
+            targets.add_media(end);
+            targets.add_media(end);
+            assert!(wants(Some((9, 4000))) && wants(None) && !wants(Some((9, 4001))), "{address}");
+            assert_eq!(targets.additions(), 2);
+            targets.remove_media(end);
+            assert!(wants(Some((9, 4000))), "{address} was added twice");
+            targets.remove_media(end);
+            assert!(!wants(Some((9, 4000))) && !wants(None) && targets.is_empty(), "{address}");
+        }
     }
 
     proptest! {

@@ -12,35 +12,53 @@ impl Targets {
     /// Offers a frame to the sink. HOT.
     #[inline]
     pub(crate) fn offer<S: Sink>(&self, frame: &Frame<'_>, sink: &mut S) {
-        if self.is_empty() {
-            return;
-        }
-        // What carries no tunnel, and is no target's, is most of the traffic.
-        let hosts = match frame::plain_hosts(frame.link.0, frame.data) {
-            Some((src, dst)) => Some(Hosts::V4(src, dst)),
-            None => frame::usual_hosts(frame.link.0, frame.data),
-        };
-        if hosts.is_none_or(|hosts| self.may_have(hosts)) {
+        if !self.is_empty() && self.may_concern(frame) {
             self.offer_layers(frame, sink);
         }
     }
 
-    /// From the outermost header inwards, also where what is inside cannot be decoded.
+    /// Whether a frame is one that engines which watch this set offer now.
+    pub fn concerns(&self, frame: &Frame<'_>) -> bool {
+        let mut is_one = false;
+        if !self.is_empty() && self.may_concern(frame) {
+            self.layers(frame, |_, _, _| is_one = true);
+        }
+        is_one
+    }
+
+    /// What carries no tunnel, and is no target's, is most of the traffic. HOT.
+    #[inline]
+    fn may_concern(&self, frame: &Frame<'_>) -> bool {
+        if let Some((src, dst)) = frame::plain_hosts(frame.link.0, frame.data) {
+            let hosts = Hosts::V4(src, dst);
+            return self.may_have(hosts) || self.may_be_media(hosts, frame::plain_ports(frame.data));
+        }
+        let hosts = frame::usual_hosts(frame.link.0, frame.data);
+        hosts.is_none_or(|hosts| self.may_have(hosts) || self.may_be_media(hosts, None))
+    }
+
     #[cold]
     #[inline(never)]
     fn offer_layers<S: Sink>(&self, frame: &Frame<'_>, sink: &mut S) {
-        let Frame { time, number, link, wire_len, data } = *frame;
-        for depth in 0..=MAX_DEPTH {
-            let packet = frame::decode_outer(link.0, wire_len, data, depth);
-            let Some((ip, is_first)) = self.header(&packet, depth) else {
-                if has_ended(&packet, depth) {
-                    return;
-                }
-                continue;
-            };
+        let Frame { time, number, data, .. } = *frame;
+        self.layers(frame, |ip, is_first, depth| {
             let (frame, packet) = (Some(frame), bytes_of(&ip, data));
             let ports = if is_first { ports_of(&ip, packet) } else { None };
             sink.target(&TargetSeen { time, frames: &[number], frame, ip, packet, ports, depth });
+        });
+    }
+
+    /// Each header that may be a target's, from the outermost inwards, also where what is inside cannot be
+    /// decoded.
+    fn layers(&self, frame: &Frame<'_>, mut found: impl FnMut(Ip, bool, u8)) {
+        let Frame { link, wire_len, data, .. } = *frame;
+        for depth in 0..=MAX_DEPTH {
+            let packet = frame::decode_outer(link.0, wire_len, data, depth);
+            match self.header(&packet, depth, data) {
+                Some((ip, is_first)) => found(ip, is_first, depth),
+                None if has_ended(&packet, depth) => return,
+                None => {}
+            }
         }
     }
 
@@ -61,7 +79,7 @@ impl Targets {
         let (outer, around) = (ip, depth);
         for depth in around.saturating_add(1)..=MAX_DEPTH {
             let packet = frame::decode_outer_payload(outer, around, payload, depth);
-            let Some((ip, is_first)) = self.header(&packet, depth) else {
+            let Some((ip, is_first)) = self.header(&packet, depth, payload) else {
                 if has_ended(&packet, depth) {
                     return;
                 }
@@ -73,9 +91,9 @@ impl Targets {
         }
     }
 
-    /// The header at that depth, if it may have a target's address; and whether its payload begins with what
-    /// IP carries: a fragment after the first does not.
-    fn header(&self, packet: &Result<Packet<'_>, DecodeError>, depth: u8) -> Option<(Ip, bool)> {
+    /// The header at that depth in these bytes, if it may have a target's address; and whether its payload
+    /// begins with what IP carries: a fragment after the first does not.
+    fn header(&self, packet: &Result<Packet<'_>, DecodeError>, depth: u8, data: &[u8]) -> Option<(Ip, bool)> {
         let packet = packet.as_ref().ok().filter(|packet| packet.depth == depth)?;
         let is_first = !matches!(packet.payload, Payload::Fragment(fragment) if fragment.offset > 0);
         let ip = packet.ip;
@@ -84,7 +102,14 @@ impl Targets {
             (IpAddr::V6(src), IpAddr::V6(dst)) => Hosts::V6(src.to_bits(), dst.to_bits()),
             _ => return None,
         };
-        self.may_have(hosts).then_some((ip, is_first))
+        let may_be_media = || match packet.payload {
+            Payload::Fragment(_) => self.may_be_media(hosts, None),
+            _ => match ports_of(&ip, bytes_of(&ip, data)) {
+                Some(ports) => self.may_be_media(hosts, Some(ports)),
+                None => false,
+            },
+        };
+        (self.may_have(hosts) || may_be_media()).then_some((ip, is_first))
     }
 }
 
@@ -111,7 +136,7 @@ fn bytes_of<'a>(ip: &Ip, data: &'a [u8]) -> &'a [u8] {
 mod tests {
     use std::sync::Arc;
 
-    use ringtap_model::{Call, LinkType, Message, Registration};
+    use ringtap_model::{Call, Endpoint, LinkType, Message, Registration};
 
     use super::*;
     use crate::config::Config;
@@ -279,6 +304,32 @@ mod tests {
             let hosts = "2001:db8:7:1ff::1 2001:db8:9::2".to_owned();
             let expected = is_offered.then_some((0, hosts, Some((4000, 6000)), packet.clone()));
             assert_eq!(seen.first(), expected.as_ref(), "{target}/{bits}");
+        }
+    }
+
+    #[test]
+    fn media_are_offered_by_their_port_also_in_tunnels_and_in_fragments() {
+        let (end, other) = (end("10.0.0.2:6000"), end("10.0.0.2:6002"));
+        let inner = |to: Endpoint| udp(crate::testing::end("10.0.0.1:4000"), to, b"hello");
+        let mut fragmented = fragment(17, 9, 8, false, &[7; 16]);
+        fragmented[16..20].copy_from_slice(&[10, 0, 0, 2]);
+        for (link, frame, is_offered) in [
+            (ETHERNET, in_ethernet(&[8, 0], &inner(end)), true),
+            (ETHERNET, in_ethernet(&[8, 0], &inner(other)), false),
+            (ETHERNET, in_ethernet(&[0x81, 0, 0, 5, 8, 0], &inner(end)), true),
+            (ETHERNET, in_ethernet(&[0x81, 0, 0, 5, 8, 0], &inner(other)), false),
+            (RAW, in_gre(&inner(end)), true),
+            (RAW, in_gre(&inner(other)), false),
+            (RAW, fragmented, true),
+        ] {
+            let set = Targets::new(9);
+            let wire_len = frame.len() as u32;
+            let frame = Frame { time: at(1), number: 1, link: LinkType(link), wire_len, data: &frame };
+            assert!(!set.concerns(&frame));
+            set.add_media(end);
+            assert_eq!(set.concerns(&frame), is_offered, "{frame:?}");
+            set.remove_media(end);
+            assert!(!set.concerns(&frame));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use ringtap_engine::{
     CallNumber, CallPhase, IntervalSeen, RecordedPackets, RegistrationAttempt, RtcpSeen, RtpSeen, Sink,
-    SipSeen, StreamEnd,
+    SipSeen, StreamEnd, TargetSeen,
 };
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Registration, Transaction, Transport};
 use ringtap_spool::rules::RecordingScope;
@@ -64,6 +64,7 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
     const PROGRESS: bool = S::PROGRESS;
     const LOST: bool = S::LOST;
     const INTERVALS: bool = S::INTERVALS;
+    const TARGETS: bool = S::TARGETS;
 
     fn lost(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.recorder.describe(&mut call);
@@ -89,6 +90,10 @@ impl<S: Sink> Sink for RecordingSink<'_, S> {
 
     fn transaction(&mut self, transaction: Transaction) {
         self.next_sink.transaction(transaction);
+    }
+
+    fn target(&mut self, seen: &TargetSeen<'_>) {
+        self.next_sink.target(seen);
     }
 
     fn wants_intervals(&self) -> bool {

@@ -230,6 +230,13 @@ pub fn plain_hosts(link: u16, data: &[u8]) -> Option<(u32, u32)> {
     is_plain.then(|| (be32::<26, _>(head), be32::<30, _>(head)))
 }
 
+/// Source and destination port of a packet that [`plain_hosts`] knows.
+#[inline]
+pub fn plain_ports(data: &[u8]) -> Option<(u16, u16)> {
+    let head = data.first_chunk::<HEADERS>()?;
+    Some((be16::<34, _>(head), be16::<36, _>(head)))
+}
+
 /// TCP over IPv4, with the same values as [`decode`] gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainTcp<'a> {
