@@ -54,6 +54,21 @@ impl<W: Write> Writer<W> {
         }
     }
 
+    /// Passes everything on, so that what it writes to has whole frames.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+
+    /// What it writes to.
+    pub fn get_ref(&self) -> &W {
+        self.to.get_ref()
+    }
+
+    /// What it writes to. Whatever is written to it does not become part of a frame.
+    pub fn get_mut(&mut self) -> &mut W {
+        self.to.get_mut()
+    }
+
     /// Flushes the buffer and returns the writer.
     pub fn finish(self) -> io::Result<W> {
         let mut to = self.to.into_inner().map_err(io::IntoInnerError::into_error)?;

@@ -15,6 +15,7 @@ use ringtap_warrant::{Liid, Order};
 use sha2::{Digest, Sha256};
 
 use crate::addresses::{Addresses, Holding};
+use crate::orders::Orders;
 use crate::product::{Figures, Product};
 
 /// One session that one order is about, or the addresses that it names itself.
@@ -245,6 +246,7 @@ impl Accesses {
 pub(crate) struct Told<'a> {
     pub(crate) product: &'a mut dyn Product,
     pub(crate) figures: &'a mut HashMap<Liid, Figures>,
+    pub(crate) orders: &'a Orders,
 }
 
 impl Told<'_> {
@@ -273,7 +275,7 @@ impl Told<'_> {
         (frames, sent): (&[u64], u32),
     ) {
         // Frames of a capture may be out of order: its own time decides, whenever it comes.
-        if !(order.begins..order.ends).contains(&content.at) {
+        if !(order.begins..self.orders.ends(order)).contains(&content.at) {
             return;
         }
         let figures = self.figures(order);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ringtap_engine::{CallNumber, CallPhase, RtcpSeen, RtpSeen, SipSeen};
+use ringtap_engine::{CallNumber, CallPhase, RtcpSeen, RtpSeen, SipSeen, Targets};
 use ringtap_handover::{
     Cin, Content, ContentKind, Direction, FrameType, Iri, IriEvent, IriKind, MediaProtocol, SipIri,
 };
@@ -54,19 +54,21 @@ pub(crate) struct Calls {
     /// The call that was released last: its message comes next, and may be the first that names a target.
     released: Option<CallNumber>,
     most: usize,
+    /// Has the media of these calls, for engines that do not see their signalling.
+    targets: Arc<Targets>,
 }
 
 impl Calls {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { watched: HashMap::new(), waiting: Vec::new(), released: None, most }
+    pub(crate) fn new(targets: Arc<Targets>, most: usize) -> Self {
+        Self { watched: HashMap::new(), waiting: Vec::new(), released: None, most, targets }
     }
 
     /// A SIP message.
-    pub(crate) fn message(&mut self, seen: &SipSeen<'_>, orders: &Orders, out: &mut Told<'_>) {
+    pub(crate) fn message(&mut self, seen: &SipSeen<'_>, out: &mut Told<'_>) {
         if seen.mirrored {
             return;
         }
-        let matched = matched(seen.message, orders);
+        let matched = matched(seen.message, out.orders);
         let Some(number) = seen.call else {
             let cin = cin_of(seen.message);
             let mut told: Vec<&Arc<Order>> = matched.iter().map(|(order, _)| order).collect();
@@ -74,8 +76,9 @@ impl Calls {
             told.into_iter().for_each(|order| out.event(order, cin, iri(IriKind::Report, seen), seen.frames));
             return;
         };
+        let targets = Arc::clone(&self.targets);
         if let Some(call) = self.call_of(number, seen, &matched, out) {
-            call.tell(&matched, seen, out);
+            call.tell(&matched, seen, &targets, out);
         }
     }
 
@@ -122,14 +125,15 @@ impl Calls {
 
     /// The record of a call is made: nothing of it follows.
     pub(crate) fn over(&mut self, call: &Call) {
-        self.watched.retain(|_, watched| String::from_utf8_lossy(&watched.call_id) != call.call_id);
+        let is_another = |watched: &WatchedCall| String::from_utf8_lossy(&watched.call_id) != call.call_id;
+        self.watched.retain(|_, watched| is_another(watched) || watched.forget_media(&self.targets));
     }
 
     /// An order has ended.
     pub(crate) fn end_order(&mut self, order: &Arc<Order>) {
         self.watched.retain(|_, call| {
             call.orders.retain(|(other, _)| !Arc::ptr_eq(other, order));
-            !call.orders.is_empty()
+            !call.orders.is_empty() || call.forget_media(&self.targets)
         });
         self.waiting.retain(|waiting| !Arc::ptr_eq(&waiting.order, order));
     }
@@ -195,8 +199,14 @@ impl Calls {
 
 impl WatchedCall {
     /// Tells its orders of a message; those that it adds begin with it.
-    fn tell(&mut self, matched: &[(Arc<Order>, Party)], seen: &SipSeen<'_>, out: &mut Told<'_>) {
-        self.learn_media(seen);
+    fn tell(
+        &mut self,
+        matched: &[(Arc<Order>, Party)],
+        seen: &SipSeen<'_>,
+        targets: &Targets,
+        out: &mut Told<'_>,
+    ) {
+        self.learn_media(seen, targets);
         let known = self.orders.len();
         for (order, party) in matched {
             if !self.orders.iter().any(|(other, _)| Arc::ptr_eq(other, order)) {
@@ -217,7 +227,7 @@ impl WatchedCall {
     }
 
     /// Where the sender of a message wants media.
-    fn learn_media(&mut self, seen: &SipSeen<'_>) {
+    fn learn_media(&mut self, seen: &SipSeen<'_>, targets: &Targets) {
         let Some(sdp) = seen.message.sdp().and_then(|sdp| Sdp::parse(sdp).ok()) else { return };
         let side = usize::from(seen.src != self.caller);
         for media in sdp.media() {
@@ -226,8 +236,16 @@ impl WatchedCall {
             let ends = &mut self.media[side];
             if media.port > 0 && ends.len() < MOST_ENDPOINTS && !ends.contains(&end) {
                 ends.push(end);
+                with_rtcp(end).for_each(|end| targets.add_media(end));
             }
         }
+    }
+
+    /// Nothing more of it is wanted; whether it stays: no.
+    fn forget_media(&mut self, targets: &Targets) -> bool {
+        let ends = self.media.iter_mut().flat_map(|ends| ends.drain(..));
+        ends.flat_map(with_rtcp).for_each(|end| targets.remove_media(end));
+        false
     }
 
     /// Which way a packet went, seen from the target. RTCP has the port above.
@@ -247,6 +265,11 @@ impl WatchedCall {
             () => Direction::Indeterminate,
         }
     }
+}
+
+/// An endpoint of media, and that of its RTCP, the port above (RFC 3550 section 11).
+fn with_rtcp(end: Endpoint) -> impl Iterator<Item = Endpoint> {
+    std::iter::once(end).chain(end.port.checked_add(1).map(|port| Endpoint::new(end.ip, port)))
 }
 
 /// An RTP packet or RTCP datagram.

@@ -31,7 +31,7 @@ pub enum DeliveredError {
     Handover(#[from] HandoverError),
 }
 
-/// Gives product to a [`Delivery`], no faster than its buffer takes it.
+/// Gives product to a [`Delivery`]: that of captures no faster than its buffer takes it.
 #[derive(Debug)]
 pub struct Delivered {
     delivery: Delivery,
@@ -39,6 +39,9 @@ pub struct Delivered {
     /// The last of each batch, for each interface.
     last: Vec<Receipt>,
     lost: u64,
+    lost_of: HashMap<Liid, u64>,
+    /// Live product waits for nobody.
+    is_live: bool,
 }
 
 impl Delivered {
@@ -48,18 +51,68 @@ impl Delivered {
     ///
     /// An agency has no function, or an order cannot be encoded.
     pub fn new(delivery: Delivery, orders: &[Order]) -> Result<Self, DeliveredError> {
-        let mut keys = HashMap::new();
-        for order in orders {
-            let (identifiers, key) = identifiers::of_order(order)?;
-            let warrant = Warrant { identifiers, key, most_waiting: MOST_WAITING };
-            keys.insert(order.liid.clone(), delivery.open(&order.agency, &warrant)?);
+        let mut delivered = Self {
+            delivery,
+            orders: HashMap::new(),
+            last: Vec::new(),
+            lost: 0,
+            lost_of: HashMap::new(),
+            is_live: false,
+        };
+        orders.iter().try_for_each(|order| delivered.open(order, MOST_WAITING))?;
+        Ok(delivered)
+    }
+
+    /// Live product, of no orders yet.
+    pub fn live(delivery: Delivery) -> Self {
+        Self {
+            delivery,
+            orders: HashMap::new(),
+            last: Vec::new(),
+            lost: 0,
+            lost_of: HashMap::new(),
+            is_live: true,
         }
-        Ok(Self { delivery, orders: keys, last: Vec::new(), lost: 0 })
+    }
+
+    /// From now on these orders are delivered; of each, so many octets may wait for its mediation function on
+    /// each interface. What waits of the others is still delivered. Returns those that cannot be.
+    pub fn replace_orders(&mut self, orders: &[&Order], most_waiting: u64) -> Vec<(Liid, DeliveredError)> {
+        let Self { delivery, orders: keys, .. } = self;
+        keys.retain(|liid, key| {
+            let stays = orders.iter().any(|order| order.liid == *liid);
+            if !stays {
+                delivery.close(*key);
+            }
+            stays
+        });
+        let mut refused = Vec::new();
+        for order in orders {
+            if !self.orders.contains_key(&order.liid)
+                && let Err(error) = self.open(order, most_waiting)
+            {
+                refused.push((order.liid.clone(), error));
+            }
+        }
+        refused
+    }
+
+    fn open(&mut self, order: &Order, most_waiting: u64) -> Result<(), DeliveredError> {
+        let (identifiers, key) = identifiers::of_order(order)?;
+        let warrant = Warrant { identifiers, key, most_waiting };
+        let key = self.delivery.open(&order.agency, &warrant)?;
+        self.orders.insert(order.liid.clone(), key);
+        Ok(())
     }
 
     /// How many PDUs were lost before they were in the buffer.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// The same of one order.
+    pub fn lost_of(&self, liid: &Liid) -> u64 {
+        self.lost_of.get(liid).copied().unwrap_or_default()
     }
 
     /// How each link stands.
@@ -77,11 +130,14 @@ impl Delivered {
         let Some(key) = self.orders.get(&order.liid) else { return };
         match self.delivery.send(*key, cin, part) {
             Sent::Accepted(receipt) => {
-                if self.last.last() != Some(&receipt) {
+                if !self.is_live && self.last.last() != Some(&receipt) {
                     self.last.push(receipt);
                 }
             }
-            Sent::Lost(_) => self.lost += 1,
+            Sent::Lost(_) => {
+                self.lost += 1;
+                *self.lost_of.entry(order.liid.clone()).or_default() += 1;
+            }
             // The agency does not want it.
             Sent::NotTaken => {}
         }

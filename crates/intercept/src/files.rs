@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use ringtap_capture::Writer;
 use ringtap_handover::{
-    Cin, Content, EncodeError, Encoder, Handover, Iri, NameError, Notification, Number, TimeFormat,
+    Cin, Content, EncodeError, Encoder, Handover, Iri, NameError, Notification, NotificationKind, Number,
+    TimeFormat,
 };
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_warrant::{Liid, Order};
@@ -63,24 +64,53 @@ pub struct WrittenOrder {
 /// Writes for each order: its events and notices (`.hi2`) and its content (`.hi3`) as PS-PDUs of ETSI TS 102
 /// 232-1 one behind the other, and the frames that carried them (`.pcap`).
 ///
-/// Files belong to whoever runs the program alone, and none that exists is written over. After the first that
-/// cannot be written, nothing more is: [`ProductFiles::finish`] says why.
+/// Files belong to whoever runs the program alone, and none that exists is written over. What is given stays
+/// in memory until [`ProductFiles::sync`], [`ProductFiles::finish`], or until it is a megabyte. Those of
+/// captures end with the first error: [`ProductFiles::finish`] says which. Those of live traffic go on: what
+/// could not be written is counted, whole PDUs alone are in the files, and each has the time of its
+/// beginning in its name.
 #[derive(Debug)]
 pub struct ProductFiles {
     directory: PathBuf,
     orders: HashMap<Liid, OrderFiles>,
+    /// Orders with frames that wait for the end of their batch.
+    waiting: BTreeSet<Liid>,
     failed: Option<FilesError>,
+    is_live: bool,
 }
 
 impl ProductFiles {
     /// Into a directory that exists.
     pub fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_owned(), orders: HashMap::new(), failed: None }
+        let directory = directory.to_owned();
+        Self { directory, orders: HashMap::new(), waiting: BTreeSet::new(), failed: None, is_live: false }
+    }
+
+    /// The same, of live traffic.
+    pub fn live(directory: &Path) -> Self {
+        Self { is_live: true, ..Self::new(directory) }
     }
 
     /// Whether something could not be written: the rest of the input would be for nothing.
     pub fn has_failed(&self) -> bool {
         self.failed.is_some()
+    }
+
+    /// What could not be written of an order's live product: PDUs, and frames.
+    pub fn lost(&self, liid: &Liid) -> u64 {
+        self.orders.get(liid).map_or(0, OrderFiles::lost)
+    }
+
+    /// Brings what was given to the disk: a kill or a power cut does not lose it from now on. What cannot be
+    /// written is counted, if it is live.
+    pub fn sync(&mut self) {
+        self.flush(true);
+    }
+
+    /// Finishes the files of live product: what follows goes into new ones, with the numbers that come next.
+    /// Beside them, their hashes are written as `sha256sum -c` reads them (`.sha256`).
+    pub fn rotate(&mut self) {
+        self.orders.values_mut().for_each(OrderFiles::rotate);
     }
 
     /// Writes what is left.
@@ -92,8 +122,12 @@ impl ProductFiles {
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
-        let mut written: Vec<WrittenOrder> =
-            self.orders.into_iter().map(|(liid, files)| files.finish(liid)).collect::<Result<_, _>>()?;
+        let written = self.orders.into_iter().filter_map(|(liid, files)| {
+            let OrderFiles { set, frames_missing, .. } = files;
+            let files = set?.finish();
+            Some(files.map(|files| WrittenOrder { liid, files, frames_missing }))
+        });
+        let mut written: Vec<WrittenOrder> = written.collect::<Result<_, _>>()?;
         written.sort_by(|a, b| a.liid.cmp(&b.liid));
         Ok(written)
     }
@@ -103,89 +137,137 @@ impl ProductFiles {
         &mut self,
         order: &Order,
         now: Nanos,
+        frames: &[u64],
         act: impl FnOnce(&mut OrderFiles) -> Result<(), FilesError>,
     ) {
         if self.failed.is_some() {
             return;
         }
         if !self.orders.contains_key(&order.liid) {
-            match OrderFiles::create(&self.directory, order, now) {
+            match OrderFiles::new(order, now) {
                 Ok(files) => drop(self.orders.insert(order.liid.clone(), files)),
-                Err(error) => return self.failed = Some(error),
+                Err(error) => return self.fail(error),
             }
         }
-        if let Some(files) = self.orders.get_mut(&order.liid) {
-            self.failed = act(files).err();
+        let Some(files) = self.orders.get_mut(&order.liid) else { return };
+        let made = match &files.set {
+            Some(_) => Ok(()),
+            None => FileSet::create(&self.directory, order, self.is_live.then_some(now))
+                .map(|set| files.set = Some(set)),
+        };
+        if made.is_ok() && !frames.is_empty() {
+            files.waiting.extend(frames);
+            self.waiting.insert(order.liid.clone());
         }
+        // It is numbered also where it cannot be written: the gap says that it is missing.
+        let done = act(files);
+        if let Err(error) = made.and(done) {
+            files.lost_before += 1;
+            self.fail(error);
+        }
+    }
+
+    fn fail(&mut self, error: FilesError) {
+        if !self.is_live {
+            self.failed = Some(error);
+        }
+    }
+
+    fn flush(&mut self, is_synced: bool) {
+        // Of many files, the whole file system is synced at once, which is their own.
+        let has_many = self.orders.values().filter(|files| files.is_unsynced()).count() > MOST_SYNCED;
+        let sets = self.orders.values_mut().filter_map(|files| files.set.as_mut());
+        let mut failed: Vec<FilesError> =
+            sets.filter_map(|set| set.flush(is_synced && !has_many).err()).collect();
+        if is_synced && has_many {
+            let path = self.directory.clone();
+            let synced = File::open(&path).and_then(|directory| Ok(rustix::fs::syncfs(directory)?));
+            match synced {
+                Ok(()) => self.orders.values_mut().for_each(OrderFiles::is_synced),
+                Err(error) => failed.push(FilesError::File { path, error }),
+            }
+        }
+        failed.into_iter().for_each(|error| self.fail(error));
+    }
+
+    /// An order has ended: so do its files. One with the same identifier that comes later may be another.
+    fn end(&mut self, liid: &Liid) {
+        self.orders.remove(liid).iter_mut().for_each(OrderFiles::rotate);
     }
 }
 
 impl Product for ProductFiles {
     fn iri(&mut self, order: &Order, cin: Cin, iri: Iri, frames: &[u64]) {
-        self.with(order, iri.at, |files| {
-            files.waiting.extend(frames);
+        self.with(order, iri.at, frames, |files| {
             let number = files.number(Handover::Hi2, cin);
             files.encoder.iri(number, &iri, &mut files.pdu)?;
-            files.put(Handover::Hi2)
+            files.put(Handover::Hi2);
+            Ok(())
         });
     }
 
     fn content(&mut self, order: &Order, cin: Cin, content: &Content<'_>, frames: &[u64]) {
-        self.with(order, content.at, |files| {
-            files.waiting.extend(frames);
+        self.with(order, content.at, frames, |files| {
             let number = files.number(Handover::Hi3, cin);
             files.encoder.content(number, content, &mut files.pdu)?;
-            files.put(Handover::Hi3)
+            files.put(Handover::Hi3);
+            Ok(())
         });
     }
 
     fn notice(&mut self, order: &Order, notification: Notification) {
-        self.with(order, notification.at, |files| {
+        self.with(order, notification.at, &[], |files| {
             let number = files.number(Handover::Hi2, Cin(0));
             files.encoder.notification(number, &notification, &mut files.pdu)?;
-            files.put(Handover::Hi2)
+            files.put(Handover::Hi2);
+            Ok(())
         });
+        if self.is_live && notification.kind == NotificationKind::Deactivated {
+            self.end(&order.liid);
+        }
     }
 
     fn frames(&mut self, frames: &[Frame<'_>]) {
-        for files in self.orders.values_mut() {
-            if self.failed.is_none() {
-                self.failed = files.write_frames(frames).err();
+        for liid in std::mem::take(&mut self.waiting) {
+            let Some(files) = self.orders.get_mut(&liid) else { continue };
+            let written = files.write_frames(frames);
+            files.lost_before += u64::from(written.is_err());
+            let put_out = match &mut files.set {
+                Some(set) if set.waiting() > MOST_WAITING => set.flush(false),
+                _ => Ok(()),
+            };
+            for error in [written.err(), put_out.err()].into_iter().flatten() {
+                self.fail(error);
             }
         }
     }
 }
 
-/// The files of one order.
+/// What is known of one order, and its files.
 #[derive(Debug)]
 struct OrderFiles {
     encoder: Encoder,
     numbers: HashMap<(Handover, Cin), u32>,
-    events: HashedFile,
-    content: HashedFile,
-    /// Where its files are, without their endings.
-    base: PathBuf,
-    /// One for each link type.
-    captures: Vec<LinkCapture>,
+    /// None until there is something to write.
+    set: Option<FileSet>,
     /// Numbers of frames that carried product of this batch.
     waiting: BTreeSet<u64>,
     frames_missing: u64,
+    /// PDUs and frames that are in no file, as far as its present files do not count them.
+    lost_before: u64,
     pdu: Vec<u8>,
 }
 
 impl OrderFiles {
-    fn create(directory: &Path, order: &Order, now: Nanos) -> Result<Self, FilesError> {
+    fn new(order: &Order, now: Nanos) -> Result<Self, FilesError> {
         let (identifiers, key) = identifiers::of_order(order)?;
-        let base = directory.join(file_name(&order.liid));
         Ok(Self {
             encoder: Encoder::new(identifiers, TimeFormat::default(), key, now),
             numbers: HashMap::new(),
-            events: HashedFile::create(with_ending(&base, ".hi2"))?,
-            content: HashedFile::create(with_ending(&base, ".hi3"))?,
-            base,
-            captures: Vec::new(),
+            set: None,
             waiting: BTreeSet::new(),
             frames_missing: 0,
+            lost_before: 0,
             pdu: Vec::new(),
         })
     }
@@ -199,27 +281,106 @@ impl OrderFiles {
     }
 
     /// Writes the PDU in hand.
-    fn put(&mut self, handover: Handover) -> Result<(), FilesError> {
-        let file = if handover == Handover::Hi2 { &mut self.events } else { &mut self.content };
-        let written = file.write_all(&self.pdu);
+    fn put(&mut self, handover: Handover) {
+        if let Some(set) = &mut self.set {
+            let file = if handover == Handover::Hi2 { &mut set.events } else { &mut set.content };
+            file.waiting.extend_from_slice(&self.pdu);
+            file.records += 1;
+        }
         self.pdu.clear();
-        written.map_err(|error| FilesError::File { path: file.path.clone(), error })
+    }
+
+    /// Finishes its files.
+    fn rotate(&mut self) {
+        let Some(mut set) = self.set.take() else { return };
+        // What cannot be written is counted.
+        let _ = set.flush(true);
+        self.lost_before += set.lost();
+        let base = set.base.clone();
+        if let Ok(written) = set.finish() {
+            // The files are there and synced, whether or not their hashes can be written.
+            let _ = write_hashes(&base, &written);
+        }
+    }
+
+    fn is_unsynced(&self) -> bool {
+        self.set.as_ref().is_some_and(|set| set.files().any(|file| file.is_unsynced) || set.waiting() > 0)
+    }
+
+    fn is_synced(&mut self) {
+        self.set.iter_mut().for_each(FileSet::is_synced);
+    }
+
+    fn lost(&self) -> u64 {
+        self.lost_before + self.set.as_ref().map_or(0, FileSet::lost)
     }
 
     /// Writes those of the frames that carried product, once each and in their order.
     fn write_frames(&mut self, frames: &[Frame<'_>]) -> Result<(), FilesError> {
         let waiting = std::mem::take(&mut self.waiting);
+        let Some(set) = &mut self.set else { return Ok(()) };
         for number in waiting {
             let Ok(place) = frames.binary_search_by_key(&number, |frame| frame.number) else {
                 self.frames_missing += 1;
                 continue;
             };
-            let frame = &frames[place];
-            let capture = self.capture_of(frame.link)?;
-            let written = capture.writer.write(frame);
-            written.map_err(|error| FilesError::File { path: capture.path.clone(), error })?;
+            set.write_frame(&frames[place])?;
         }
         Ok(())
+    }
+}
+
+/// The files of one order.
+#[derive(Debug)]
+struct FileSet {
+    /// Where they are, without their endings.
+    base: PathBuf,
+    events: HashedFile,
+    content: HashedFile,
+    /// One for each link type.
+    captures: Vec<LinkCapture>,
+    /// Frames of captures that are no more.
+    lost: u64,
+}
+
+impl FileSet {
+    /// Makes them. `began`: the time that is in their names.
+    fn create(directory: &Path, order: &Order, began: Option<Nanos>) -> Result<Self, FilesError> {
+        let name = file_name(&order.liid);
+        let Some(began) = began else { return Self::create_as(directory.join(name)) };
+        // One of the same second is there if the program was started again within it.
+        let mut last = None;
+        for attempt in 0..MOST_ATTEMPTS {
+            let second = began.0 / 1_000_000_000 + attempt;
+            match Self::create_as(directory.join(format!("{name}-{second}"))) {
+                Err(FilesError::File { path, error }) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    last = Some(FilesError::File { path, error });
+                }
+                made => return made,
+            }
+        }
+        Err(last.unwrap_or_else(|| FilesError::File {
+            path: directory.to_owned(),
+            error: io::ErrorKind::AlreadyExists.into(),
+        }))
+    }
+
+    fn create_as(base: PathBuf) -> Result<Self, FilesError> {
+        let events = HashedFile::create(with_ending(&base, ".hi2"))?;
+        match HashedFile::create(with_ending(&base, ".hi3")) {
+            Ok(content) => Ok(Self { events, content, base, captures: Vec::new(), lost: 0 }),
+            Err(error) => {
+                events.remove();
+                Err(error)
+            }
+        }
+    }
+
+    fn write_frame(&mut self, frame: &Frame<'_>) -> Result<(), FilesError> {
+        let capture = self.capture_of(frame.link)?;
+        capture.octets += frame.data.len();
+        let written = capture.writer.write(frame);
+        written.map_err(|error| FilesError::File { path: capture.path.clone(), error })
     }
 
     fn capture_of(&mut self, link: LinkType) -> Result<&mut LinkCapture, FilesError> {
@@ -231,19 +392,69 @@ impl OrderFiles {
         let writer = Writer::new(HashedFile::create(path.clone())?, &[link]);
         let writer = writer.map_err(|error| FilesError::File { path: path.clone(), error })?;
         let place = self.captures.len();
-        self.captures.push(LinkCapture { link, path, writer });
+        self.captures.push(LinkCapture { link, path, writer, octets: 0 });
         Ok(&mut self.captures[place])
     }
 
-    fn finish(self, liid: Liid) -> Result<WrittenOrder, FilesError> {
-        let Self { events, content, captures, frames_missing, .. } = self;
+    fn files(&self) -> impl Iterator<Item = &HashedFile> {
+        let captures = self.captures.iter().map(|capture| capture.writer.get_ref());
+        [&self.events, &self.content].into_iter().chain(captures)
+    }
+
+    fn is_synced(&mut self) {
+        let captures = self.captures.iter_mut().map(|capture| capture.writer.get_mut());
+        let files = [&mut self.events, &mut self.content].into_iter().chain(captures);
+        files.for_each(|file| file.is_unsynced = false);
+    }
+
+    /// Octets that are in memory alone.
+    fn waiting(&self) -> usize {
+        let captured: usize = self.captures.iter().map(|capture| capture.octets).sum();
+        captured + self.events.waiting.len() + self.content.waiting.len()
+    }
+
+    /// PDUs and frames that could not be written.
+    fn lost(&self) -> u64 {
+        self.files().map(|file| file.lost).sum::<u64>() + self.lost
+    }
+
+    /// Writes what waits, and syncs it.
+    fn flush(&mut self, is_synced: bool) -> Result<(), FilesError> {
+        let mut first = Ok(());
+        let mut note = |path: &Path, done: io::Result<()>| {
+            if let (Err(error), Ok(())) = (done, &first) {
+                first = Err(FilesError::File { path: path.to_owned(), error });
+            }
+        };
+        for file in [&mut self.events, &mut self.content] {
+            let done = file.put_out().and_then(|()| if is_synced { file.sync() } else { Ok(()) });
+            note(&file.path, done);
+        }
+        for LinkCapture { path, writer, octets, .. } in &mut self.captures {
+            *octets = 0;
+            // It asks its file to be flushed, behind a whole frame.
+            let done = writer.flush().and_then(|()| match is_synced {
+                true => writer.get_mut().sync(),
+                false => Ok(()),
+            });
+            note(path, done);
+        }
+        // One that does not even have its header is made anew.
+        for capture in self.captures.extract_if(.., |capture| capture.writer.get_ref().octets == 0) {
+            self.lost += capture.writer.get_ref().lost;
+            capture.writer.get_ref().remove();
+        }
+        first
+    }
+
+    fn finish(mut self) -> Result<Vec<WrittenFile>, FilesError> {
+        self.flush(true)?;
+        let Self { events, content, captures, .. } = self;
         let captures = captures.into_iter().map(|LinkCapture { path, writer, .. }| {
             writer.finish().map_err(|error| FilesError::File { path, error })
         });
         let captures: Vec<HashedFile> = captures.collect::<Result<_, _>>()?;
-        let all = [events, content].into_iter().chain(captures);
-        let files = all.map(HashedFile::finish).collect::<Result<_, _>>()?;
-        Ok(WrittenOrder { liid, files, frames_missing })
+        Ok([events, content].into_iter().chain(captures).map(HashedFile::finish).collect())
     }
 }
 
@@ -253,12 +464,26 @@ struct LinkCapture {
     link: LinkType,
     path: PathBuf,
     writer: Writer<HashedFile>,
+    /// Of frames since it was flushed.
+    octets: usize,
 }
 
 fn with_ending(base: &Path, ending: &str) -> PathBuf {
     let mut path = base.as_os_str().to_owned();
     path.push(ending);
     path.into()
+}
+
+/// Writes the hashes of files beside them.
+fn write_hashes(base: &Path, written: &[WrittenFile]) -> Result<(), FilesError> {
+    let mut file = HashedFile::create(with_ending(base, ".sha256"))?;
+    for WrittenFile { path, sha256, .. } in written {
+        let hash: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        file.waiting.extend(format!("{hash}  {name}\n").bytes());
+    }
+    let synced = file.put_out().and_then(|()| file.sync());
+    synced.map_err(|error| FilesError::File { path: file.path, error })
 }
 
 /// As the identifier is written, where that is a file's name everywhere; its octets in hexadecimal digits
@@ -273,11 +498,18 @@ fn file_name(liid: &Liid) -> String {
     octets.fold(String::from("0x"), |name, octet| format!("{name}{octet:02x}"))
 }
 
-/// A file, and the hash of what was written.
+/// A file, and the hash of what was written. It is open while it is written alone: there may be more of them
+/// than a process may have open.
 #[derive(Debug)]
 struct HashedFile {
     path: PathBuf,
-    to: BufWriter<File>,
+    /// Whole PDUs, or what the writer of a capture gave.
+    waiting: Vec<u8>,
+    /// How many of them.
+    records: u64,
+    /// How many could not be written.
+    lost: u64,
+    is_unsynced: bool,
     digest: Sha256,
     octets: u64,
 }
@@ -286,31 +518,80 @@ impl HashedFile {
     fn create(path: PathBuf) -> Result<Self, FilesError> {
         let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         match opened {
-            Ok(file) => Ok(Self { path, to: BufWriter::new(file), digest: Sha256::new(), octets: 0 }),
+            Ok(_) => Ok(Self {
+                path,
+                waiting: Vec::new(),
+                records: 0,
+                lost: 0,
+                is_unsynced: true,
+                digest: Sha256::new(),
+                octets: 0,
+            }),
             Err(error) => Err(FilesError::File { path, error }),
         }
     }
 
-    /// On the disk.
-    fn finish(self) -> Result<WrittenFile, FilesError> {
-        let Self { path, to, digest, octets } = self;
-        let synced = to.into_inner().map_err(io::IntoInnerError::into_error).and_then(|file| file.sync_all());
-        match synced {
-            Ok(()) => Ok(WrittenFile { path, octets, sha256: digest.finalize().into() }),
-            Err(error) => Err(FilesError::File { path, error }),
+    /// Writes what waits. What cannot be written is lost, and nothing of it stays in the file: it ends with a
+    /// whole PDU.
+    fn put_out(&mut self) -> io::Result<()> {
+        let (waiting, records) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.records));
+        if waiting.is_empty() {
+            return Ok(());
         }
+        let written = self.open().and_then(|mut to| {
+            let written = to.seek(SeekFrom::Start(self.octets)).and_then(|_| to.write_all(&waiting));
+            if written.is_err() {
+                let _ = to.set_len(self.octets);
+            }
+            written
+        });
+        match written {
+            Ok(()) => {
+                self.digest.update(&waiting);
+                self.octets += waiting.len() as u64;
+                self.is_unsynced = true;
+            }
+            Err(_) => self.lost += records.max(1),
+        }
+        // Its memory is of use again.
+        self.waiting = waiting;
+        self.waiting.clear();
+        written
+    }
+
+    /// It holds nothing of use.
+    fn remove(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_unsynced) { self.open()?.sync_data() } else { Ok(()) }
+    }
+
+    fn open(&self) -> io::Result<File> {
+        OpenOptions::new().write(true).open(&self.path)
+    }
+
+    fn finish(self) -> WrittenFile {
+        let Self { path, digest, octets, .. } = self;
+        WrittenFile { path, octets, sha256: digest.finalize().into() }
     }
 }
 
 impl Write for HashedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
-        self.digest.update(&bytes[..written]);
-        self.octets += written as u64;
-        Ok(written)
+        self.waiting.extend_from_slice(bytes);
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
+        self.put_out()
     }
 }
+
+/// Orders whose files are synced one by one.
+const MOST_SYNCED: usize = 4;
+/// Octets of one order that may be in memory alone.
+const MOST_WAITING: usize = 1 << 20;
+/// Names that are tried for files.
+const MOST_ATTEMPTS: u64 = 1_000;

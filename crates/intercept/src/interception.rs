@@ -8,7 +8,7 @@ use ringtap_engine::{
     Targets,
 };
 use ringtap_identity::{Attempt, Counts, IdentityTracker, Sessions};
-use ringtap_model::{Call, Frame, Identity, Message, Registration};
+use ringtap_model::{Call, Frame, Identity, Message, Nanos, Registration};
 use ringtap_warrant::{Liid, Order};
 
 use crate::interceptor::{Interceptor, Limits};
@@ -34,6 +34,18 @@ impl<P: Product> Interception<P> {
     /// With an engine of this configuration, and sessions of these limits and secrets.
     pub fn new(config: Config, sessions: Sessions, limits: Limits, product: P) -> Self {
         let targets = Arc::new(Targets::new(config.seed));
+        Self::with_targets(targets, config, sessions, limits, product)
+    }
+
+    /// The same, with a set of targets that engines of others watch too: they pass on the frames that it
+    /// concerns. It is empty, and nobody else changes it.
+    pub fn with_targets(
+        targets: Arc<Targets>,
+        config: Config,
+        sessions: Sessions,
+        limits: Limits,
+        product: P,
+    ) -> Self {
         let tracker = IdentityTracker::new(sessions.noting_everything());
         let mut engine = Engine::with_tracker(config, tracker);
         engine.watch(Arc::clone(&targets));
@@ -66,6 +78,38 @@ impl<P: Product> Interception<P> {
             interceptor.frames(part, product);
             rest = after;
         }
+    }
+
+    /// Time has passed, at least up to `now`: orders begin and end, sessions and calls expire. Call it while
+    /// no frames come; those that come have no earlier time.
+    pub fn advance(&mut self, now: Nanos) {
+        let Listening { interceptor, product, .. } = &mut self.sink;
+        if interceptor.advance(now, product) {
+            self.tell_open_sessions();
+        }
+        let sessions = self.engine.tracker_mut().sessions();
+        sessions.advance(now);
+        let told = [sessions.take_changed(usize::MAX), sessions.take()].concat();
+        let Listening { interceptor, product, .. } = &mut self.sink;
+        told.iter().for_each(|record| interceptor.session(record, product));
+        self.engine.tick(now, &mut self.sink);
+    }
+
+    /// Goes on with sessions that were open before.
+    pub fn resume(&mut self, records: impl IntoIterator<Item = Identity>) {
+        let sessions = self.engine.tracker_mut().sessions();
+        records.into_iter().for_each(|record| sessions.resume(record));
+        self.tell_open_sessions();
+    }
+
+    /// What was given to an order so far.
+    pub fn figures(&self, liid: &Liid) -> Figures {
+        self.sink.interceptor.figures(liid)
+    }
+
+    /// The orders in force.
+    pub fn in_force(&self) -> impl Iterator<Item = &Order> {
+        self.sink.interceptor.in_force()
     }
 
     /// Ends the input. Returns what was given product, and what was counted. Sessions and calls that have not

@@ -49,12 +49,12 @@ pub struct Interceptor {
 pub type WantsSessions = bool;
 
 impl Interceptor {
-    /// Without orders. The engine offers packets by these targets, which nobody else changes.
+    /// Without orders. Engines offer packets by these targets, which nobody else changes.
     pub fn new(targets: Arc<Targets>, limits: Limits) -> Self {
         Self {
             orders: Orders::default(),
-            accesses: Accesses::new(targets, limits.sessions),
-            calls: Calls::new(limits.calls),
+            accesses: Accesses::new(Arc::clone(&targets), limits.sessions),
+            calls: Calls::new(targets, limits.calls),
             figures: HashMap::new(),
         }
     }
@@ -92,14 +92,14 @@ impl Interceptor {
         let liids = self.orders.index().find(names::of_session(record));
         let orders: Vec<Arc<Order>> =
             liids.into_iter().filter_map(|liid| self.orders.find(liid).cloned()).collect();
-        let mut out = Told { product, figures: &mut self.figures };
+        let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
         self.accesses.session(record, &orders, is_new_order, &mut out);
     }
 
     /// Somebody asked to be let into the network, or was refused.
     pub fn attempt(&mut self, attempt: &Attempt, product: &mut dyn Product) {
         let liids = self.orders.index().find(names::of_attempt(attempt));
-        let mut out = Told { product, figures: &mut self.figures };
+        let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
         for order in liids.into_iter().filter_map(|liid| self.orders.find(liid)) {
             let (cin, iri) = attempted(attempt);
             out.event(order, cin, iri, &[]);
@@ -108,14 +108,14 @@ impl Interceptor {
 
     /// A packet that may be a target's.
     pub fn packet(&mut self, seen: &TargetSeen<'_>, product: &mut dyn Product) {
-        let mut out = Told { product, figures: &mut self.figures };
+        let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
         self.accesses.packet(seen, &mut out);
     }
 
     /// A SIP message.
     pub fn message(&mut self, seen: &SipSeen<'_>, product: &mut dyn Product) {
-        let mut out = Told { product, figures: &mut self.figures };
-        self.calls.message(seen, &self.orders, &mut out);
+        let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
+        self.calls.message(seen, &mut out);
     }
 
     /// A call reached a phase: before the message that brought it there.
@@ -125,13 +125,13 @@ impl Interceptor {
 
     /// An RTP packet.
     pub fn rtp(&mut self, seen: &RtpSeen<'_>, product: &mut dyn Product) {
-        let mut out = Told { product, figures: &mut self.figures };
+        let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
         self.calls.rtp(seen, &mut out);
     }
 
     /// An RTCP datagram.
     pub fn rtcp(&mut self, seen: &RtcpSeen<'_>, product: &mut dyn Product) {
-        let mut out = Told { product, figures: &mut self.figures };
+        let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
         self.calls.rtcp(seen, &mut out);
     }
 
@@ -142,7 +142,7 @@ impl Interceptor {
 
     /// The frames of the batch that was handled, in ascending order of their numbers.
     pub fn frames(&mut self, frames: &[Frame<'_>], product: &mut dyn Product) {
-        let mut out = Told { product, figures: &mut self.figures };
+        let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
         self.calls.frames(frames, &mut out);
         out.product.frames(frames);
     }
@@ -160,7 +160,7 @@ impl Interceptor {
     fn apply(&mut self, change: Change, product: &mut dyn Product) -> WantsSessions {
         let now = self.orders.now();
         let Self { orders, accesses, calls, figures } = self;
-        let mut out = Told { product, figures };
+        let mut out = Told { product, figures, orders };
         for order in &change.ended {
             accesses.end_order(order, now, &mut out);
             calls.end_order(order);

@@ -22,6 +22,7 @@
 //! | `names` | by what a session is named |
 //! | `product` | what receives it, and how much it was |
 //! | `files`, `delivered` | product as files, and on its way to mediation functions |
+//! | `words`, `ring`, `history` | frames on their way from a worker, and the latest ones that passed it |
 //! | `identifiers` | what PDUs say of their order |
 #![forbid(unsafe_code)]
 
@@ -30,6 +31,7 @@ mod addresses;
 mod calls;
 mod delivered;
 mod files;
+mod history;
 mod identifiers;
 mod interception;
 mod interceptor;
@@ -37,9 +39,13 @@ mod names;
 mod orders;
 mod parties;
 mod product;
+mod ring;
+mod words;
 
 pub use delivered::{Delivered, DeliveredError};
 pub use files::{FilesError, ProductFiles, WrittenFile, WrittenOrder};
+pub use history::FrameHistory;
 pub use interception::{Closed, Interception};
 pub use interceptor::{Interceptor, Limits, WantsSessions};
 pub use product::{Figures, Product};
+pub use ring::{FrameRing, PassedFrame};

@@ -1,19 +1,24 @@
 //! Orders, and when one of them begins or ends.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use ringtap_model::Nanos;
 use ringtap_warrant::{Liid, Order, TargetIndex};
 
 /// All orders, and those in force.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Orders {
     all: Vec<Arc<Order>>,
     in_force: Vec<Arc<Order>>,
     index: TargetIndex,
+    /// When each ends: an extension changes that and nothing else of an order that goes on.
+    ends: HashMap<Liid, Nanos>,
     /// The latest time that was looked at: time never goes back, so that nothing is in force again that
     /// ended.
     now: Nanos,
+    /// When an order begins or ends next.
+    next: Nanos,
 }
 
 /// What changed.
@@ -23,28 +28,49 @@ pub(crate) struct Change {
     pub(crate) begun: Vec<Arc<Order>>,
 }
 
+impl Default for Orders {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            in_force: Vec::new(),
+            index: TargetIndex::default(),
+            ends: HashMap::new(),
+            now: Nanos::ZERO,
+            next: Nanos::MAX,
+        }
+    }
+}
+
 impl Orders {
-    /// Replaces all. An order that is as it was goes on; one that was changed ends and begins anew.
+    /// Replaces all. An order that is as it was, but for its end, goes on; one that was changed otherwise
+    /// ends and begins anew.
     pub(crate) fn replace(&mut self, orders: Vec<Order>) -> Change {
-        let known = |order: Order| {
-            let same = self.all.iter().find(|known| ***known == order);
-            same.map_or_else(|| Arc::new(order), Arc::clone)
+        self.ends = orders.iter().map(|order| (order.liid.clone(), order.ends)).collect();
+        let before: HashMap<Liid, Arc<Order>> =
+            self.all.drain(..).map(|order| (order.liid.clone(), order)).collect();
+        let known = |order: Order| match before.get(&order.liid) {
+            Some(known) if (Order { ends: known.ends, ..order.clone() }) == **known => Arc::clone(known),
+            _ => Arc::new(order),
         };
         self.all = orders.into_iter().map(known).collect();
         self.change()
     }
 
+    /// Until when an order is in force.
+    pub(crate) fn ends(&self, order: &Order) -> Nanos {
+        self.ends.get(&order.liid).copied().unwrap_or(order.ends)
+    }
+
     /// Goes on to a time.
     pub(crate) fn advance(&mut self, now: Nanos) -> Option<Change> {
-        let is_due = now >= self.next_change();
+        let is_due = now >= self.next;
         self.now = self.now.max(now);
         is_due.then(|| self.change())
     }
 
     /// When an order begins or ends next.
     pub(crate) fn next_change(&self) -> Nanos {
-        let times = self.all.iter().flat_map(|order| [order.begins, order.ends]);
-        times.filter(|time| *time > self.now).min().unwrap_or(Nanos::MAX)
+        self.next
     }
 
     pub(crate) fn in_force(&self) -> &[Arc<Order>] {
@@ -65,7 +91,9 @@ impl Orders {
     }
 
     fn change(&mut self) -> Change {
-        let is_in_force = |order: &&Arc<Order>| order.begins <= self.now && self.now < order.ends;
+        let times = self.all.iter().flat_map(|order| [order.begins, self.ends(order)]);
+        self.next = times.filter(|time| *time > self.now).min().unwrap_or(Nanos::MAX);
+        let is_in_force = |order: &&Arc<Order>| order.begins <= self.now && self.now < self.ends(order);
         let now: Vec<Arc<Order>> = self.all.iter().filter(is_in_force).cloned().collect();
         let is_in =
             |orders: &[Arc<Order>], order: &Arc<Order>| orders.iter().any(|one| Arc::ptr_eq(one, order));

@@ -1,7 +1,8 @@
 //! Calls.
 
 use ringtap_handover::{Direction, IriKind};
-use ringtap_warrant::Delivers;
+use ringtap_model::Nanos;
+use ringtap_warrant::{Delivers, Order};
 
 use crate::wire::*;
 
@@ -79,6 +80,38 @@ fn a_call_of_a_target_with_its_messages_and_its_media_whoever_it_is() {
             assert_eq!(media, [there, back, there, back, there, back], "{target}, batches of {batch}");
         }
     }
+}
+
+/// Workers see media whose signalling went elsewhere: by the endpoints of SDP, as long as the call lasts.
+#[test]
+fn engines_watch_the_media_of_a_targets_call_and_of_no_other() {
+    let order = order("LI-1", Delivers::Both, &["sip:alice@example.org"], 0..1000);
+    let call = call();
+    let orders = std::slice::from_ref(&order);
+    assert_eq!(call.watched_after(orders, 0), Vec::<usize>::new());
+    // The offer is the first message, the answer the third; of each three frames, the last is another's.
+    let own = [4, 5, 7, 8, 10, 11];
+    assert_eq!(call.watched_after(orders, 1), own, "by one end");
+    assert_eq!(call.watched_after(orders, 4), own);
+    let over = call.watched_after(orders, 16);
+    assert_eq!(over, Vec::<usize>::new(), "the call is over");
+}
+
+#[test]
+fn an_extension_changes_nothing_but_the_end() {
+    let wire = call();
+    let begun = order("LI-1", Delivers::Both, &["sip:alice@example.org"], 0..15);
+    let extended = Order { ends: Nanos::from_secs(1000), ..begun.clone() };
+    let kept = wire.intercepted_with(&[(0, begun.clone()), (11, extended)]);
+    let kinds: Vec<IriKind> = kept.calls().into_iter().map(|(_, kind, _)| kind).collect();
+    assert_eq!(kinds.len(), 6, "the call goes on beyond the first end");
+    assert!(!kinds[1..].contains(&IriKind::Begin), "{kinds:?}");
+    let notices = kept.0.iter().filter(|given| matches!(given, Given::Notice { .. })).count();
+    assert_eq!((notices, kept.content().len()), (1, 6));
+    let other = Order { delivers: Delivers::Iri, ..begun.clone() };
+    let kept = wire.intercepted_with(&[(0, begun), (11, other)]);
+    let notices = kept.0.iter().filter(|given| matches!(given, Given::Notice { .. })).count();
+    assert_eq!((notices, kept.content().len()), (4, 5), "one that is another one begins anew");
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Traffic of the tests: RADIUS, SIP, RTP and packets of subscribers, and what an interception makes of it.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::Arc;
 
-use ringtap_engine::Config;
+use ringtap_engine::{Config, Targets};
 use ringtap_handover::{
     AccessEvent, AccessIri, Cin, Content, Direction, Iri, IriEvent, IriKind, Notification, NotificationKind,
 };
@@ -177,6 +178,50 @@ impl Wire {
     /// What these orders get, with batches of so many frames.
     pub(crate) fn intercepted(&self, orders: &[Order], batch: usize) -> (Kept, Closed) {
         self.intercepted_into(Kept::default(), orders, batch)
+    }
+
+    /// What an order gets that is another one from the frame of each of these numbers on.
+    pub(crate) fn intercepted_with(&self, orders: &[(usize, Order)]) -> Kept {
+        let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
+        let sessions = Sessions::new(SessionLimits::default(), Secrets::default());
+        let mut interception = Interception::new(config, sessions, Limits::default(), Kept::default());
+        for (place, (time, data)) in self.frames.iter().enumerate() {
+            if let Some((_, order)) = orders.iter().find(|(from, _)| *from == place) {
+                interception.replace_orders(vec![order.clone()]);
+            }
+            let (link, wire_len) = (LinkType(101), data.len() as u32);
+            interception.batch(&[Frame { time: *time, number: place as u64 + 1, link, wire_len, data }]);
+        }
+        interception.close().0
+    }
+
+    /// Which frames engines would pass on after the first so many of them, by their places.
+    pub(crate) fn watched_after(&self, orders: &[Order], count: usize) -> Vec<usize> {
+        let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
+        let targets = Arc::new(Targets::new(7));
+        let sessions = Sessions::new(SessionLimits::default(), Secrets::default());
+        let mut interception = Interception::with_targets(
+            Arc::clone(&targets),
+            config,
+            sessions,
+            Limits::default(),
+            Kept::default(),
+        );
+        interception.replace_orders(orders.to_vec());
+        let frame = |(number, (time, data)): (u64, &'_ (Nanos, Vec<u8>))| (number, *time, data.clone());
+        let frames: Vec<(u64, Nanos, Vec<u8>)> = (1..).zip(&self.frames).map(frame).collect();
+        let frames: Vec<Frame<'_>> = frames
+            .iter()
+            .map(|(number, time, data)| {
+                let (link, wire_len) = (LinkType(101), data.len() as u32);
+                Frame { time: *time, number: *number, link, wire_len, data }
+            })
+            .collect();
+        interception.batch(&frames[..count]);
+        if count == frames.len() {
+            interception.advance(Nanos::from_secs(900));
+        }
+        (0..frames.len()).filter(|place| targets.concerns(&frames[*place])).collect()
     }
 
     /// The same, given to something else.

@@ -84,6 +84,15 @@ impl RegisterKey {
         Ok(key)
     }
 
+    /// A key for another purpose, from which neither the master key nor that of the register is found.
+    pub fn derived(&self, purpose: &str) -> Zeroizing<[u8; 32]> {
+        let mut key = Zeroizing::new([0; 32]);
+        let info = [b"ringtap warrant register, elsewhere: ", purpose.as_bytes()].concat();
+        // It fails only for keys of more than 255 hashes.
+        let _ = Hkdf::<Sha256>::new(None, &self.0[..]).expand(&info, &mut key[..]);
+        key
+    }
+
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut key = Zeroizing::new([0; 32]);
         // 32 hex digits are half a key, not 32 bytes.

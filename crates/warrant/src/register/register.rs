@@ -1,5 +1,6 @@
 //! What officers, auditors and the service do with a register.
 
+use std::ops::Range;
 use std::path::Path;
 
 use ringtap_model::Nanos;
@@ -24,7 +25,7 @@ use crate::state::{
 /// returns; if it cannot be recorded, nothing was done. `clock` is the system's time; what counts is the
 /// later of it and of the latest time at which the register has ever acted.
 ///
-/// The service needs five methods: [`open`](Self::open), [`active`](Self::active),
+/// The service needs six methods: [`open`](Self::open), [`active`](Self::active), [`term`](Self::term),
 /// [`has_changed`](Self::has_changed), [`begun`](Self::begun) and [`stopped`](Self::stopped).
 pub struct Register {
     ledger: Ledger,
@@ -102,6 +103,18 @@ impl Register {
         })?;
         self.next_change = next_change;
         Ok(orders)
+    }
+
+    /// Since when and until when the newest approved warrant of that identifier may be acted on: not before
+    /// its approval, and not after an officer has ended it. As of the last look of the service.
+    pub fn term(&self, liid: &Liid) -> Option<Range<Nanos>> {
+        let of = |warrant: &&Warrant| warrant.entered.liid == *liid;
+        let warrant = self.ledger.state.warrants.values().rev().filter(of);
+        let warrant =
+            warrant.filter(|warrant| warrant.approved_at.is_some()).max_by_key(|warrant| warrant.id)?;
+        let begins = warrant.approved_at?.max(warrant.entered.begins);
+        let withdrawn = warrant.withdrawn.as_ref().map_or(Nanos::MAX, |(_, at, _)| *at);
+        Some(begins..warrant.entered.ends.min(withdrawn))
     }
 
     /// Whether [`active`](Self::active) may give other orders than it did: an act was recorded since, by
