@@ -23,6 +23,8 @@
 //! | `recovered` | calls that the previous run left in the journal |
 //! | `store` | the store's settings and log lines |
 //! | `joining` | which records are legs of one conversation |
+//! | `intercept` | what warrants in force are entitled to of the traffic |
+//! | `worker_tracker` | signalling that workers pass to other threads |
 //! | `worker` | a source of packets, its engine, its thread |
 //! | `shared_status` | the figures that threads report |
 //! | `live_calls`, [`status_report`] | calls in progress and those figures, for the control socket |
@@ -59,6 +61,7 @@ mod heads;
 pub mod hooks;
 mod housekeeping;
 mod http;
+mod intercept;
 mod joining;
 mod kpis;
 pub mod live_calls;
@@ -86,6 +89,7 @@ mod threads;
 mod tls;
 mod trunk_outcomes;
 mod worker;
+mod worker_tracker;
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixListener;
@@ -108,6 +112,9 @@ pub use crate::config::{
     AlarmConfig, Config, ConfigError, ConfigFile, KpiConfig, Profile, default_file, default_records,
 };
 use crate::far_tier::FarTier;
+use crate::intercept::InterceptStart;
+pub use crate::intercept::functions;
+pub use crate::intercept::{FunctionFigures, OrderFigures, ProductReport};
 use crate::joining::{JoinCounts, Joining};
 pub use crate::kpis::KpiRollups;
 use crate::locks::Locks;
@@ -166,7 +173,8 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     if let Some(directory) = config.spool.directory() {
         far_tier.note(directory, &config.retention)?;
     }
-    Confinement::of_capture(&config, &path).apply("capture")?;
+    let delivers = source.intercept.as_ref().map(InterceptStart::ports).unwrap_or_default();
+    Confinement::of_capture(&config, &path, &delivers).apply("capture")?;
     let signals = listen_to_signals()?;
     let clock = Arc::new(ClockWatch::open(config.journal.path.with_file_name("clock")));
     let mut store_settings = store::settings(&config);
@@ -270,6 +278,12 @@ fn make_directories(config: &Config, user: Option<&User>) {
         {
             log::warn!(target: "store", "{error:#}");
         }
+    }
+    // Without it the start is refused, which says why.
+    if let Some(product) = config.intercept.product()
+        && let Err(error) = system::private_directory(product, user)
+    {
+        log::error!(target: "run", "[intercept] product: {error:#}");
     }
 }
 

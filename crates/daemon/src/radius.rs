@@ -16,8 +16,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
-use ringtap_identity::{Carried, Counts, Limits, PORTS, Secrets, Sessions, is_radius};
+use ringtap_engine::Datagram;
+use ringtap_identity::{Carried, Counts, Limits, Secrets, Sessions};
 use ringtap_model::{Endpoint, Identity, Nanos};
 use ringtap_report::text::counted;
 use ringtap_report::time;
@@ -46,10 +46,9 @@ struct Packet {
     data: Box<[u8]>,
 }
 
-impl Tracker for RadiusFeed {
-    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), ..Wants::NOTHING };
-
-    fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, _: &mut Context<'_, S>) {
+impl RadiusFeed {
+    /// Passes a datagram on.
+    pub(crate) fn datagram(&self, datagram: &Datagram<'_>) {
         let Some(feeding) = &self.0 else { return };
         let Datagram { time, src, dst, data, .. } = *datagram;
         let frame = datagram.frames.last().copied().unwrap_or_default();

@@ -5,6 +5,7 @@ use ringtap_identity::{Limits, Secrets};
 use ringtap_report::text::counted;
 
 use crate::config::{Config, Speed};
+use crate::intercept::InterceptStart;
 use crate::shared_status::WorkerInfo;
 
 /// The source of packets, opened before privileges are dropped.
@@ -14,6 +15,8 @@ pub(crate) struct Source {
     pub(crate) files: bool,
     /// How sessions are followed, with secrets that only root may be able to read; `None` where they are not.
     pub(crate) radius: Option<(Limits, Secrets)>,
+    /// What interception needs, opened with the same rights; `None` where nothing is intercepted.
+    pub(crate) intercept: Option<InterceptStart>,
 }
 
 impl Source {
@@ -21,7 +24,8 @@ impl Source {
         let capture = &config.capture;
         let workers = usize::from(capture.workers.get());
         let (files, radius) = (!capture.files.is_empty(), config.radius.settings()?);
-        let mut source = Self { taps: Vec::new(), files, radius };
+        let intercept = InterceptStart::open(config)?;
+        let mut source = Self { taps: Vec::new(), files, radius, intercept };
         if source.files {
             let pace = match capture.speed {
                 Speed::Max => Pace::Unbound,

@@ -43,6 +43,21 @@ pub(crate) fn user_of(key: &str, name: &str) -> anyhow::Result<Option<User>> {
     Ok(Some(user))
 }
 
+/// The same with a directory that others must not look into, mode 0700.
+pub(crate) fn private_directory(path: &Path, user: Option<&User>) -> anyhow::Result<()> {
+    if path.exists() {
+        return Ok(());
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    directory(parent, user)?;
+    let failed = || format!("cannot create the directory {}", path.display());
+    let name = path.file_name().with_context(failed)?;
+    let parent = open_directory(CWD, parent, OFlags::empty()).with_context(failed)?;
+    mkdirat(&parent, name, Mode::from_raw_mode(0o700)).with_context(failed)?;
+    let made = open_directory(&parent, Path::new(name), OFlags::NOFOLLOW).with_context(failed)?;
+    user.map_or(Ok(()), |user| give(&made, user)).with_context(failed)
+}
+
 /// Creates a directory with its parents, and gives those that are new to `user`.
 ///
 /// Each step starts at the directory that was opened before, and follows no link that is not root's: whoever

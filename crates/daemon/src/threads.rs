@@ -19,7 +19,7 @@ use ringtap_recorder::recorder::Recorder;
 use ringtap_recorder::recovery::RecoveredCalls;
 use ringtap_report::text::counted;
 use ringtap_report::time;
-use ringtap_spool::{DeletionLog, WriterSettings};
+use ringtap_spool::{DeletionLog, WriterSettings, WriterStatus};
 use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
 use crate::alarms::{AlarmFeed, AlarmService, AlarmStart, LiveEvents};
@@ -29,6 +29,7 @@ use crate::far_tier::FarTier;
 use crate::handover;
 use crate::heads::{HeadLog, RememberedHeads};
 use crate::housekeeping::HousekeepingThread;
+use crate::intercept::{self, InterceptThread};
 use crate::kpis::KpiThread;
 use crate::radius::{RadiusFeed, RadiusThread};
 use crate::recording::Recording;
@@ -37,6 +38,7 @@ use crate::shared_status::{self, SharedStatus};
 use crate::source::Source;
 use crate::trunk_outcomes::TrunkOutcomes;
 use crate::worker::{self, Clock, EndedWorker, StoreSink, Worker};
+use crate::worker_tracker::WorkerTracker;
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +67,8 @@ pub(crate) struct Threads {
     pub(crate) recovering: Option<JoinHandle<()>>,
     /// Follows sessions of subscribers; `None` where they are not followed.
     pub(crate) radius: Option<RadiusThread>,
+    /// `None` where nothing is intercepted.
+    pub(crate) intercept: Option<InterceptThread>,
     pub(crate) files: bool,
     /// Calls in progress at the end are left to the next run. A replay begins at its beginning again.
     pub(crate) hands_over: bool,
@@ -76,14 +80,17 @@ fn engines(
     workers: usize,
     is_replay: bool,
     feed: RadiusFeed,
-) -> (Vec<Engine<RadiusFeed>>, usize, usize) {
+) -> (Vec<Engine<WorkerTracker>>, usize, usize) {
     // An attacker must not know which keys collide, in a replay neither.
     let seed = RandomState::new().hash_one(0);
     let limits = config.engine.engine(&config.quality, seed, !is_replay);
     let (calls, streams) = (limits.max_calls, limits.max_streams);
     let engines = match workers {
-        1 => vec![Engine::with_tracker(limits, feed)],
-        _ => Engine::team_with_trackers(&limits, workers, || feed.clone()),
+        1 => vec![Engine::with_tracker(limits, WorkerTracker { radius: feed, intercept: None })],
+        _ => {
+            let tracker = || WorkerTracker { radius: feed.clone(), intercept: None };
+            Engine::team_with_trackers(&limits, workers, tracker)
+        }
     };
     log::info!(
         target: "engine",
@@ -111,6 +118,8 @@ impl Threads {
         let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));
         let recording =
             Recording::start(config, workers, calls, source.files, secrets, &shared_status, far_tier)?;
+        let seed = RandomState::new().hash_one(1);
+        let (intercept, feeds) = intercept::start(source.intercept, config, store, source.files, seed)?;
         let _ = radius.as_ref().map(|radius| shared_status.radius.set(Arc::clone(&radius.figures)));
         let mut threads = Self {
             recording,
@@ -123,6 +132,7 @@ impl Threads {
             amending: None,
             recovering: None,
             radius,
+            intercept,
             files: source.files,
             hands_over: !source.files && config.journal.enabled,
         };
@@ -131,7 +141,8 @@ impl Threads {
         let feed = threads.alarms(config, &trunks, store)?;
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
-        for ((tap, info), engine) in source.taps.into_iter().zip(engines) {
+        for ((tap, info), mut engine) in source.taps.into_iter().zip(engines) {
+            let packets = feeds.as_ref().and_then(|feeds| feeds.give(info.number, &mut engine));
             let settings =
                 config.spool.settings(info.number, tap.link(), config.engine.owners(), source.files, secrets);
             let sender = || store.sender().context("the store's thread has stopped");
@@ -147,7 +158,12 @@ impl Threads {
                 number: info.number,
                 engine,
                 recorder,
-                sink: StoreSink::new(sender()?, TrunkOutcomes::new(Arc::clone(&trunks)), feed.clone()),
+                sink: StoreSink::new(
+                    sender()?,
+                    TrunkOutcomes::new(Arc::clone(&trunks)),
+                    feed.clone(),
+                    packets,
+                ),
                 shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
@@ -161,18 +177,33 @@ impl Threads {
         if let Some(directory) = config.spool.directory() {
             let signer = secrets.sign.as_ref().map(|signer| signer.public());
             let heads = HeadLog::new(config, directory, signer, remembered, written.clone());
-            threads.housekeeping = Some(HousekeepingThread::start(
-                directory.to_owned(),
-                Arc::clone(far_tier),
-                config.retention.clone(),
-                DeletionLog::of(directory, secrets.sign.clone()),
-                written,
-                heads,
-                Arc::clone(&threads.shared_status),
-                Arc::clone(clock),
-            )?);
+            let log = DeletionLog::of(directory, secrets.sign.clone());
+            threads.keep_house(config, directory, (log, heads), written, far_tier, clock)?;
         }
         Ok(threads)
+    }
+
+    /// Starts the thread that deletes and moves segments.
+    fn keep_house(
+        &mut self,
+        config: &Config,
+        directory: &Path,
+        (log, heads): (DeletionLog, HeadLog),
+        written: Vec<Arc<WriterStatus>>,
+        far_tier: &Arc<FarTier>,
+        clock: &Arc<ClockWatch>,
+    ) -> anyhow::Result<()> {
+        self.housekeeping = Some(HousekeepingThread::start(
+            directory.to_owned(),
+            Arc::clone(far_tier),
+            config.retention.clone(),
+            log,
+            written,
+            heads,
+            Arc::clone(&self.shared_status),
+            Arc::clone(clock),
+        )?);
+        Ok(())
     }
 
     /// Starts the thread of the alarms, if there are any; returns what workers tell them by.
@@ -336,6 +367,7 @@ impl Threads {
         }
         // The engines are gone, and with them who passes packets to it.
         self.radius.into_iter().for_each(RadiusThread::close);
+        self.intercept.into_iter().for_each(InterceptThread::close);
         self.alarms.into_iter().for_each(AlarmService::close);
         if let Some(amending) = self.amending {
             amending.close();

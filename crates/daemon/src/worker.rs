@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ringtap_capture::live::{self, Tap};
 use ringtap_engine::{
     CallNumber, CallPhase, ContinuedCall, ContinuedMedia, Engine, IntervalSeen, RegistrationAttempt, Sink,
-    StreamEnd, team,
+    StreamEnd, TargetSeen, team,
 };
 use ringtap_model::{Call, CallState, Frame, Id, Message, Nanos, Registration, Transaction};
 use ringtap_recorder::noted_decision::NotedDecision;
@@ -19,15 +19,16 @@ use super::shared_status::{SharedStatus, WorkerReport};
 use crate::alarms::AlarmFeed;
 use crate::call_notes;
 use crate::config::Speed;
+use crate::intercept::PacketFeed;
 use crate::live_calls::CallList;
 use crate::outcomes::Outcomes;
-use crate::radius::RadiusFeed;
 use crate::trunk_outcomes::TrunkOutcomes;
+use crate::worker_tracker::WorkerTracker;
 
 /// A worker before its start.
 pub(crate) struct Worker {
     pub(crate) number: usize,
-    pub(crate) engine: Engine<RadiusFeed>,
+    pub(crate) engine: Engine<WorkerTracker>,
     pub(crate) sink: StoreSink,
     /// None if nothing is recorded.
     pub(crate) recorder: Option<Recorder>,
@@ -49,6 +50,8 @@ pub(crate) struct StoreSink {
     trunks: TrunkOutcomes,
     /// None where no alarms are configured.
     alarms: Option<AlarmFeed>,
+    /// None where nothing is intercepted.
+    intercept: Option<PacketFeed>,
     /// What the next run has to know of the calls in progress, once this one ends.
     notes: HashMap<Id, Vec<CallNote>>,
     handed_over: Vec<HandedOver>,
@@ -58,13 +61,19 @@ pub(crate) struct StoreSink {
 pub(crate) type HandedOver = (Call, Vec<CallNote>);
 
 impl StoreSink {
-    pub(crate) fn new(sender: RecordSender, trunks: TrunkOutcomes, alarms: Option<AlarmFeed>) -> Self {
+    pub(crate) fn new(
+        sender: RecordSender,
+        trunks: TrunkOutcomes,
+        alarms: Option<AlarmFeed>,
+        intercept: Option<PacketFeed>,
+    ) -> Self {
         Self {
             sender,
             begun: 0,
             outcomes: Outcomes::default(),
             trunks,
             alarms,
+            intercept,
             notes: HashMap::new(),
             handed_over: Vec::new(),
         }
@@ -75,6 +84,11 @@ impl Sink for StoreSink {
     const PROGRESS: bool = true;
     const LOST: bool = true;
     const INTERVALS: bool = true;
+    const TARGETS: bool = true;
+
+    fn target(&mut self, seen: &TargetSeen<'_>) {
+        self.intercept.iter_mut().for_each(|packets| packets.target(seen));
+    }
 
     fn lost(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.trunks.trunks().annotate(&mut call);
@@ -217,6 +231,7 @@ impl Worker {
     // HOT: the engine alone, or with the recorder as its sink.
     fn batch(&mut self, frames: &[Frame<'_>]) {
         let Self { engine, sink, recorder, now, .. } = self;
+        engine.tracker_mut().intercept.iter_mut().for_each(|signalling| signalling.begin(frames));
         match recorder {
             None => engine.batch(frames, sink),
             Some(recorder) => {
@@ -225,6 +240,10 @@ impl Worker {
                 recorder.rest(frames);
                 recorder.tick(*now);
             }
+        }
+        if let (Some(signalling), Some(packets)) = (&mut engine.tracker_mut().intercept, &mut sink.intercept)
+        {
+            signalling.pass_on(frames, packets);
         }
     }
 

@@ -120,6 +120,7 @@ impl Check<'_> {
         }
         read += self.metrics();
         read += self.targets();
+        read += self.interception();
         let credentials = Path::new(config.retention.credentials());
         if config.retention.far().is_some() && credentials.is_absolute() {
             read += 1;
@@ -129,6 +130,17 @@ impl Check<'_> {
         }
         let replayed = plural(config.capture.files.len(), "file to replay", "files to replay");
         replayed.chain(plural(read, "key file", "key files")).collect()
+    }
+
+    /// The register of warrants, and its key; how many files were read.
+    fn interception(&mut self) -> usize {
+        let intercept = self.file.config.intercept.clone();
+        let Some(register) = intercept.register() else { return 0 };
+        let product = intercept.product().unwrap_or(register);
+        for (key, problem) in crate::intercept::check(register, product, &intercept) {
+            self.problem("intercept", key, problem);
+        }
+        [intercept.key_file(), intercept.functions()].into_iter().flatten().count()
     }
 
     /// Who is told of alarms; how many files they need.

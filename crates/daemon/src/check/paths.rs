@@ -61,6 +61,8 @@ pub(super) fn named(file: &ConfigFile) -> Vec<NamedPath> {
         (("journal", "path"), config.journal.path.parent().filter(|_| config.journal.enabled)),
         (("process", "control"), config.process.control().and_then(Path::parent)),
         (("hooks", "directory"), config.hooks_directory()),
+        (("intercept", "register"), config.intercept.register()),
+        (("intercept", "product"), config.intercept.product()),
     ];
     let directories = directories.into_iter().filter_map(|(key, path)| Some((key, path?.to_owned())));
     // What the spool has in directories of its own, where they exist.
@@ -98,6 +100,8 @@ fn secret_key(config: &crate::config::Config, path: &Path) -> (&'static str, &'s
         path if config.notify_files().any(|secret| secret == path) => ("[notify]", "name"),
         path if config.hook_files().any(|secret| secret == path) => ("[hook]", "name"),
         path if config.radius.secret_file() == Some(path) => ("radius", "secrets"),
+        path if config.intercept.key_file() == Some(path) => ("intercept", "key"),
+        path if config.intercept.functions() == Some(path) => ("intercept", "deliver"),
         path if metrics.tls.is_some_and(|(_, key)| key == path) => ("metrics", "certificate_key"),
         _ => ("retention", "tier_credentials"),
     }

@@ -25,6 +25,7 @@ impl Config {
             self.spool.check(),
             self.retention.check(self.spool.directory()),
             self.radius.check(self.store.retain.0),
+            self.intercept.check(),
         ];
         let mut wrong = self.check_bounds();
         wrong.extend(together.into_iter().filter_map(Result::err));

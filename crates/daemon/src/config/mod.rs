@@ -19,6 +19,7 @@ mod hook_config;
 mod hooks;
 mod hours;
 mod identity;
+mod intercept;
 mod keep_rule;
 pub(crate) mod key;
 mod kpi;
@@ -56,6 +57,7 @@ pub(crate) use error::EntryMistake;
 use hook::HookEntry;
 use hooks::Hooks;
 use identity::Identity;
+pub(crate) use intercept::Intercept;
 pub(crate) use keep_rule::KeepRule;
 use key::{Key, Keys, Section};
 use kpi::Kpi;
@@ -147,6 +149,7 @@ sections! {
     quality: Quality,
     identity: Identity,
     radius: Radius,
+    intercept: Intercept,
     conversations: Conversations,
     store: Store,
     kpi: Kpi,
@@ -179,6 +182,8 @@ impl Config {
         keys.chain([credentials])
             .chain(metrics)
             .chain(self.radius.secret_file().map(Path::to_owned))
+            .chain(self.intercept.key_file().map(Path::to_owned))
+            .chain(self.intercept.functions().map(Path::to_owned))
             .chain(self.notify_files())
             .chain(self.hook_files())
             .filter(|path| path.is_absolute())

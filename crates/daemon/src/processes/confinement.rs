@@ -52,7 +52,8 @@ impl Confinement {
     }
 
     /// The process that captures and records: its own directories, its configuration and what that names.
-    pub(crate) fn of_capture(config: &Config, path: &Path) -> Self {
+    /// `delivers`: ports of mediation functions, to which it may connect.
+    pub(crate) fn of_capture(config: &Config, path: &Path, delivers: &[u16]) -> Self {
         let heads = Some(config.spool.heads.as_path()).filter(|path| !path.as_os_str().is_empty());
         let directories = [
             config.spool.directory(),
@@ -62,6 +63,8 @@ impl Confinement {
             Some(config.store.directory.as_path()),
             Some(config.store.outbox.as_path()),
             config.journal.path.parent(),
+            config.intercept.register(),
+            config.intercept.product(),
         ];
         let writes = directories.into_iter().flatten().map(present).collect();
         let secrets = config.secret_files();
@@ -72,7 +75,11 @@ impl Confinement {
         reads.extend(config.capture.files.iter().cloned());
         // For the metrics: what `ringtap hooks` saves there.
         reads.extend(config.hooks_directory().filter(|path| path.is_dir()).map(Path::to_owned));
-        Self { reads, writes, ..Self::of(system_calls::of_capture()) }
+        let calls = match delivers {
+            [] => system_calls::of_capture(),
+            _ => system_calls::of_delivery(),
+        };
+        Self { reads, writes, ports: delivers.to_vec(), ..Self::of(calls) }
     }
 
     /// A process that speaks to others, a bucket or who is told of alarms: files that name resolution reads,
@@ -338,7 +345,7 @@ mod tests {
         );
         fs::write(&path, text).expect("a file");
         let config = Config::load(&path, None).expect("it is right");
-        confined(Confinement::of_capture(&config, &path), move || {
+        confined(Confinement::of_capture(&config, &path, &[]), move || {
             File::options().append(true).create(true).open(&heads).expect("the daemon notes heads there");
         });
     }

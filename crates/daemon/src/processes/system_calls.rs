@@ -47,6 +47,20 @@ pub(crate) fn of_capture() -> anyhow::Result<Calls> {
     Ok(calls)
 }
 
+/// The same with connections to others, which the file system rules allow to some ports alone: for product
+/// that is delivered.
+pub(crate) fn of_delivery() -> anyhow::Result<Calls> {
+    let mut calls = of_capture()?;
+    let stream = u64::from(libc::SOCK_STREAM.cast_unsigned());
+    let sockets = [libc::AF_INET, libc::AF_INET6].map(|family| {
+        rule(&[(0, Op::Eq, u64::from(family.cast_unsigned())), (1, Op::MaskedEq(0xf), stream)])
+    });
+    let sockets: Vec<SeccompRule> = sockets.into_iter().collect::<anyhow::Result<_>>()?;
+    calls.entry(libc::SYS_socket).or_default().extend(sockets);
+    calls.insert(libc::SYS_connect, Vec::new());
+    Ok(calls)
+}
+
 /// Also files to read, and connections to others.
 pub(crate) fn of_network() -> anyhow::Result<Calls> {
     let mut calls = of_every_process()?;
@@ -167,6 +181,7 @@ const WRITING: &[i64] = &[
     libc::SYS_fallocate,
     libc::SYS_fsync,
     libc::SYS_fdatasync,
+    libc::SYS_syncfs,
     libc::SYS_sync_file_range,
     libc::SYS_msync,
     libc::SYS_mincore,

@@ -24,6 +24,7 @@
 //! | `sound` | the process that libraries decode in |
 //! | `flood` | hostile traffic beside calls |
 //! | `opus` | Ogg Opus, and the process that a library encodes in |
+//! | `mediation` | product where it arrives |
 //! | `built`, `run` | a capture made packet by packet; running the program |
 
 mod anonymous;
@@ -43,6 +44,8 @@ mod installed;
 mod kpis;
 mod live;
 mod mcp;
+#[path = "../mediation/mod.rs"]
+mod mediation;
 mod open;
 mod opus;
 mod page;

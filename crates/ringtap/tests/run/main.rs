@@ -14,12 +14,14 @@
 //! | `guarded` | who may reach the daemon, and who may read what it writes |
 //! | `heard` | a call in progress, listened to through the console |
 //! | `hooks` | calls that commands and servers are given |
+//! | `intercepted` | product of warrants in force, in replays and on a wire, and that nothing else shows it |
 //! | `interrupted` | calls that a kill cut off: recorded, held, exported, forgotten |
 //! | `kept` | rules on a wire, by one worker and by two: who is kept, pauses, digits that nobody may read |
 //! | `metrics` | metrics for other machines |
 //! | `moto` | a server that speaks S3 |
 //! | `network` | the process that speaks to the bucket |
 //! | `notices` | who is told of alarms |
+//! | `mediation`, `officers` | product where it arrives; a register, and who enters and approves warrants |
 //! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
@@ -45,9 +47,12 @@ mod guarded;
 mod heard;
 #[cfg(feature = "network")]
 mod hooks;
+mod intercepted;
 mod interrupted;
 mod kept;
 mod lost;
+#[path = "../mediation/mod.rs"]
+mod mediation;
 #[cfg(feature = "tls")]
 mod metrics;
 #[path = "../../../bucket/tests/moto/mod.rs"]
@@ -56,6 +61,7 @@ mod moto;
 mod network;
 #[cfg(feature = "network")]
 mod notices;
+mod officers;
 mod processes;
 mod product;
 mod replayed;

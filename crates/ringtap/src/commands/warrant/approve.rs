@@ -37,7 +37,7 @@ impl Approve {
     pub(crate) fn run(self, args: &RegisterArgs, screen: &mut Screen) -> anyhow::Result<Exit> {
         let mut open = args.open()?;
         let (warrant, at) = open.register.show(&open.session, self.id, "to approve it", time::now())?;
-        shown::write(&warrant, at, &mut screen.out).context(WRITING)?;
+        shown::write(&warrant, at, None, &mut screen.out).context(WRITING)?;
         let hash = warrant.hash();
         let (given, least) = match self.hash {
             Some(hash) => (hash, 16),

@@ -4,7 +4,6 @@ mod acts;
 mod approve;
 mod enter;
 mod extend;
-mod functions;
 mod list;
 mod note;
 mod people;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 use clap::Args;
+use ringtap_daemon::functions::{read_functions, start_delivery};
 use ringtap_handover::MediationFunction;
 use ringtap_identity::{Limits as SessionLimits, Secrets, Sessions};
 use ringtap_intercept::{Closed, Delivered, Interception, Limits, ProductFiles, WrittenFile, WrittenOrder};
@@ -18,7 +19,6 @@ use ringtap_report::text::{counted, grouped};
 use ringtap_report::time;
 use ringtap_warrant::{Liid, Order, ProducedFile};
 
-use super::functions::{read_functions, start_delivery};
 use super::register_args::RegisterArgs;
 use super::shown::WRITING;
 use crate::duration::duration;
@@ -110,7 +110,10 @@ impl Product {
         let sessions = Sessions::new(SessionLimits { idle, ..SessionLimits::default() }, secrets);
         let buffer = self.out.join(BUFFER);
         let delivered = functions.map(|functions| -> anyhow::Result<Delivered> {
-            Ok(Delivered::new(start_delivery(functions, &buffer)?, &orders)?)
+            // Its buffer ends with this program: whoever kills it has the files.
+            let mut key = [0; 32];
+            getrandom::fill(&mut key).context("cannot make a key for the buffer")?;
+            Ok(Delivered::new(start_delivery(functions, &buffer, key)?, &orders)?)
         });
         let product = (ProductFiles::new(&self.out), delivered.transpose()?);
         let mut interception = Interception::new(input.config(), sessions, Limits::default(), product);

@@ -2,13 +2,19 @@
 
 use std::io::{self, Write};
 
+use ringtap_daemon::{FunctionFigures, OrderFigures, ProductReport};
 use ringtap_model::Nanos;
 use ringtap_report::text::{counted, shown};
 use ringtap_report::time;
 use ringtap_warrant::{PayloadKey, Warrant};
 
-/// Writes all of it, a line a field.
-pub(super) fn write(warrant: &Warrant, at: Nanos, out: &mut dyn Write) -> io::Result<()> {
+/// Writes all of it, a line a field, with what the service reports of its product.
+pub(super) fn write(
+    warrant: &Warrant,
+    at: Nanos,
+    report: Option<&ProductReport>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let entered = &warrant.entered;
     let mut line = |name: &str, text: &str| writeln!(out, "{name:<16}{}", shown(text));
     line("number", &warrant.id.to_string())?;
@@ -66,7 +72,75 @@ pub(super) fn write(warrant: &Warrant, at: Nanos, out: &mut dyn Write) -> io::Re
     if let Some((by, at)) = &warrant.last_look {
         line("looked at", &format!("{}, last by {}", counted(warrant.looks, "time"), person(by, *at)))?;
     }
-    line("hash", &warrant.hash())
+    report.map_or(Ok(()), |report| write_product(warrant, report, out))?;
+    // Last: whoever approves it looks there.
+    writeln!(out, "{:<16}{}", "hash", warrant.hash())
+}
+
+/// What the service has given it since it started.
+fn write_product(warrant: &Warrant, report: &ProductReport, out: &mut dyn Write) -> io::Result<()> {
+    let mut line = |name: &str, text: &str| writeln!(out, "{name:<16}{}", shown(text));
+    let Some(figures) = figures_of(warrant, report) else { return Ok(()) };
+    let OrderFigures { events, packets, octets, recalled, lost, unwritten, undelivered, .. } = figures;
+    let at = |micros: u64| time::full(Nanos::from_micros(micros));
+    line("product", &format!("of {} to {}", at(report.since_us), at(report.at_us)))?;
+    line(
+        "given",
+        &format!("{}, {}, {octets} octets", counted(*events, "event"), counted(*packets, "packet")),
+    )?;
+    let back = report.remembers_ms.map_or("no frames are remembered".to_owned(), |millis| {
+        format!("frames of the last {:.1} s are remembered", millis as f64 / 1e3)
+    });
+    line("recalled", &format!("{}; {back}", counted(*recalled, "packet")))?;
+    if report.remembered_too_little > 0 {
+        let times = counted(report.remembered_too_little, "time");
+        line("gaps", &format!("{times}, somebody became a target before what is remembered: raise `ring`"))?;
+    }
+    for (name, count, what) in [
+        ("unattributed", figures.unattributed, "packets of shared addresses, without ports: not given"),
+        ("cut", figures.cut, "packets, given as far as they were captured"),
+        ("not followed", figures.dropped, "sessions, calls and packets: too many at once"),
+        ("lost", *lost, "frames of anybody, for which the service was too slow: some may be missing"),
+        ("unwritten", *unwritten, "PDUs and frames: look for room on the disk of the product"),
+        ("undelivered", *undelivered, "PDUs, for which the buffer had no room: files have them"),
+    ] {
+        if count > 0 {
+            line(name, &format!("{count} {what}"))?;
+        }
+    }
+    if let Some(why) = &figures.not_delivered {
+        line("not delivered", why)?;
+    }
+    for FunctionFigures { name, is_connected, arrived, waiting } in &report.functions {
+        let connected = if *is_connected { "connected" } else { "not connected" };
+        let agency: &str = &warrant.entered.agency;
+        if name.split(' ').next().is_some_and(|function| function.eq_ignore_ascii_case(agency)) {
+            line("function", &format!("{name}: {connected}, {arrived} PDUs arrived, {waiting} octets wait"))?;
+        }
+    }
+    Ok(())
+}
+
+fn figures_of<'a>(warrant: &Warrant, report: &'a ProductReport) -> Option<&'a OrderFigures> {
+    let liid = warrant.entered.liid.text();
+    report.orders.iter().find(|order| order.liid == *liid)
+}
+
+/// As [`json`], with what the service reports of its product as `product`.
+pub(super) fn json_with(
+    warrant: &Warrant,
+    at: Nanos,
+    report: Option<&ProductReport>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let mut value = value_of(warrant, at)?;
+    if let Some((report, figures)) = report.and_then(|report| Some((report, figures_of(warrant, report)?))) {
+        value["product"] = serde_json::to_value(figures)?;
+        value["product"]["at_us"] = report.at_us.into();
+        value["product"]["remembers_ms"] = report.remembers_ms.into();
+    }
+    serde_json::to_writer(&mut *out, &value)?;
+    writeln!(out)
 }
 
 fn cipher(warrant: &Warrant) -> &'static str {
@@ -79,12 +153,16 @@ fn cipher(warrant: &Warrant) -> &'static str {
 
 /// Writes it as a line of JSON, with status and hash, and without the payload key.
 pub(super) fn json(warrant: &Warrant, at: Nanos, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &value_of(warrant, at)?)?;
+    writeln!(out)
+}
+
+fn value_of(warrant: &Warrant, at: Nanos) -> io::Result<serde_json::Value> {
     let mut value = serde_json::to_value(warrant)?;
     value["status"] = warrant.status(at).name().into();
     value["hash"] = warrant.hash().into();
     value["entered"]["payload_key"] = cipher(warrant).into();
-    serde_json::to_writer(&mut *out, &value)?;
-    writeln!(out)
+    Ok(value)
 }
 
 /// Why results could not be printed.

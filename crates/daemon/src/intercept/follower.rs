@@ -1,0 +1,395 @@
+//! The thread that intercepts: it merges what workers pass on by time, and has it followed.
+//!
+//! Frames wait half a second for earlier ones, which leaves time to read the register. When somebody turns
+//! out to be a target, workers pass on that target's frames from then on; those of the half second before,
+//! and since the packet that said so, are taken out of what workers remember, and come in their order.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use ringtap_engine::Targets;
+use ringtap_intercept::{Interception, PassedFrame};
+use ringtap_model::{Frame, Nanos};
+use ringtap_report::time;
+use ringtap_store::{CountsHandle, IdentityReader};
+use ringtap_warrant::Liid;
+
+use super::accounts::Accounts;
+use super::link::WorkerLink;
+use super::orders::OrderBook;
+use super::report::{FunctionFigures, OrderFigures, ProductReport};
+use crate::config::Intercept;
+
+/// What the thread works on.
+pub(crate) struct Follower {
+    interception: Interception<Accounts>,
+    links: Vec<Arc<WorkerLink>>,
+    targets: Arc<Targets>,
+    book: OrderBook,
+    waiting: BinaryHeap<Reverse<Waiting>>,
+    /// Bytes of the frames that wait.
+    waiting_bytes: usize,
+    /// Up to where frames have been followed.
+    followed: Nanos,
+    /// Somebody turned out to be a target at that time: what workers remember since has to be looked at.
+    recall_from: Option<Nanos>,
+    remembered_too_little: u64,
+    product: PathBuf,
+    buffer: u64,
+    rotate: Duration,
+    rotated: Instant,
+    kept: Instant,
+    since: Nanos,
+    /// Frames that workers had lost when each order began.
+    lost_before: HashMap<Liid, u64>,
+    refused: HashMap<Liid, String>,
+    resuming: Option<Resuming>,
+    is_replay: bool,
+}
+
+/// A frame that waits for earlier ones.
+#[derive(Debug)]
+struct Waiting(PassedFrame);
+
+impl Waiting {
+    fn key(&self) -> (Nanos, u64) {
+        (self.0.time, self.0.number)
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Waiting {}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Waiting {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+
+/// Sessions of the previous run that wait to be read.
+pub(crate) struct Resuming {
+    records: PathBuf,
+    store: CountsHandle,
+    began: Instant,
+}
+
+impl Resuming {
+    pub(crate) fn new(records: &Path, store: CountsHandle) -> Self {
+        Self { records: records.to_owned(), store, began: Instant::now() }
+    }
+}
+
+impl Follower {
+    pub(crate) fn new(
+        interception: Interception<Accounts>,
+        (links, targets): (Vec<Arc<WorkerLink>>, Arc<Targets>),
+        book: OrderBook,
+        (product, settings): (PathBuf, &Intercept),
+        resuming: Option<Resuming>,
+        is_replay: bool,
+    ) -> Self {
+        Self {
+            interception,
+            links,
+            targets,
+            book,
+            waiting: BinaryHeap::new(),
+            waiting_bytes: 0,
+            followed: Nanos::ZERO,
+            recall_from: None,
+            remembered_too_little: 0,
+            product,
+            buffer: settings.buffer.0,
+            rotate: Duration::from_nanos(settings.rotate.0.0),
+            rotated: Instant::now(),
+            kept: Instant::now(),
+            since: time::now(),
+            lost_before: HashMap::new(),
+            refused: HashMap::new(),
+            resuming,
+            is_replay,
+        }
+    }
+
+    /// Runs until all workers have ended.
+    pub(crate) fn run(mut self) {
+        loop {
+            let has_ended = self.links.iter().all(|link| link.has_ended());
+            let done: Vec<u64> = self.links.iter().map(|link| link.done()).collect();
+            let now = self.now();
+            let any = self.take();
+            self.look_at_orders();
+            self.resume();
+            let from = self.followed;
+            self.follow(if has_ended { Nanos::MAX } else { now.since(DELAY) });
+            if !has_ended && !self.is_replay {
+                let before = self.targets.additions();
+                self.interception.advance(self.followed);
+                // An order began while nothing was passed on.
+                self.note_additions(before, from);
+            }
+            self.links.iter().zip(done).for_each(|(link, batches)| link.handled(batches));
+            self.record();
+            self.keep(has_ended);
+            if has_ended {
+                break;
+            }
+            if !any {
+                thread::sleep(if self.is_replay { REPLAY_PAUSE } else { PAUSE });
+            }
+        }
+        let (accounts, _) = self.interception.close();
+        if let Some(delivered) = accounts.finish() {
+            delivered.finish(if self.is_replay { REPLAYED } else { STOPPED });
+        }
+    }
+
+    /// The time that has passed on the wire.
+    fn now(&self) -> Nanos {
+        let newest = self.links.iter().map(|link| link.now()).max().unwrap_or_default();
+        if self.is_replay { newest } else { time::now() }
+    }
+
+    /// Takes what workers have passed on; whether there was anything.
+    fn take(&mut self) -> bool {
+        let mut any = false;
+        for link in &self.links {
+            for frame in std::iter::from_fn(|| link.ring.pop()).take(MOST_TAKEN) {
+                any = true;
+                self.waiting_bytes += frame.data.len();
+                self.waiting.push(Reverse(Waiting(frame)));
+            }
+        }
+        any
+    }
+
+    /// Has frames up to a time followed, in their order.
+    fn follow(&mut self, until: Nanos) {
+        loop {
+            let next = self.waiting.peek().map(|Reverse(next)| next.0.time);
+            // Those that were taken while memory is short do not wait.
+            let until = if self.waiting_bytes > MOST_WAITING { Nanos::MAX } else { until };
+            let next = next.filter(|time| *time <= until);
+            match (next, self.recall_from) {
+                // Those that became targets at nearly the same time are looked for together.
+                (Some(time), Some(from)) if time > from + TOGETHER => self.recall(from),
+                (None, Some(from)) => self.recall(from),
+                (None, None) => break,
+                (Some(_), _) => self.follow_batch(until),
+            }
+        }
+        if until != Nanos::MAX {
+            self.followed = self.followed.max(until);
+        }
+    }
+
+    /// The next frames: one with signalling alone, or some without.
+    fn follow_batch(&mut self, until: Nanos) {
+        let until = self.recall_from.map_or(until, |from| until.min(from + TOGETHER));
+        let mut batch: Vec<PassedFrame> = Vec::new();
+        while let Some(Reverse(Waiting(next))) = self.waiting.peek() {
+            let is_next = batch.last().is_none_or(|last| last.number < next.number && !next.is_marked);
+            if next.time > until || !is_next || batch.len() >= MOST_TOGETHER {
+                break;
+            }
+            let Some(Reverse(Waiting(next))) = self.waiting.pop() else { break };
+            self.waiting_bytes -= next.data.len();
+            let is_signalling = next.is_marked;
+            batch.push(next);
+            if is_signalling {
+                break;
+            }
+        }
+        let Some(first) = batch.first().map(|frame| frame.time) else { return };
+        let frames: Vec<Frame<'_>> = batch.iter().map(PassedFrame::frame).collect();
+        let before = self.targets.additions();
+        self.interception.batch(&frames);
+        self.note_additions(before, first);
+        self.followed = self.followed.max(first);
+    }
+
+    /// If somebody became a target, frames since have to be looked for.
+    fn note_additions(&mut self, before: u64, from: Nanos) {
+        if self.targets.additions() != before && self.links.iter().any(|link| link.history.is_some()) {
+            self.recall_from = Some(self.recall_from.map_or(from, |other| other.min(from)));
+        }
+    }
+
+    /// Takes targets' frames since that time out of what workers remember: those that they did not pass on,
+    /// each once.
+    fn recall(&mut self, from: Nanos) {
+        self.recall_from = None;
+        let Self { interception, links, targets, .. } = self;
+        let accounts = interception.product();
+        let mut found = Vec::new();
+        for link in links {
+            let Some(history) = &link.history else { continue };
+            // Batches that began before the change of the targets: in those since, it counts.
+            let (begun, began) = (link.begun(), Instant::now());
+            while link.done() < begun && !link.has_ended() && began.elapsed() < PATIENCE {
+                thread::sleep(MOMENT);
+            }
+            let wants = |frame: &Frame<'_>| !accounts.is_recalled(frame.number) && targets.concerns(frame);
+            if !history.since(from, wants, &mut found) {
+                self.remembered_too_little += 1;
+            }
+        }
+        for frame in found {
+            if accounts.recall(frame.number, frame.time) {
+                self.waiting_bytes += frame.data.len();
+                self.waiting.push(Reverse(Waiting(frame)));
+            }
+        }
+    }
+
+    /// Reads the register, where it has changed.
+    fn look_at_orders(&mut self) {
+        let Some(orders) = self.book.look(time::now(), self.followed) else { return };
+        let lost: u64 = self.links.iter().map(|link| link.ring.dropped()).sum();
+        self.lost_before.retain(|liid, _| orders.iter().any(|order| order.liid == *liid));
+        for order in orders {
+            self.lost_before.entry(order.liid.clone()).or_insert(lost);
+        }
+        let orders = orders.to_vec();
+        if let Some(delivered) = self.interception.product().delivered() {
+            let all: Vec<&_> = orders.iter().collect();
+            let refused = delivered.replace_orders(&all, self.buffer);
+            self.refused = refused.into_iter().map(|(liid, error)| (liid, error.to_string())).collect();
+        }
+        let before = self.targets.additions();
+        self.interception.replace_orders(orders);
+        // Not from before: whose an address was then is not known any more.
+        self.note_additions(before, self.followed);
+    }
+
+    /// Goes on with the sessions of the previous run, once the store has stored what waited for it.
+    fn resume(&mut self) {
+        let Some(Resuming { store, began, .. }) = &self.resuming else { return };
+        if store.counts().outbox_records > 0 && began.elapsed() < STORED {
+            return;
+        }
+        let Some(Resuming { records, .. }) = self.resuming.take() else { return };
+        let mut sessions = Vec::new();
+        // Where nothing was ever stored, there is nothing to go on with; that it cannot be read, the thread
+        // that follows sessions tells.
+        if let Ok(reader) = IdentityReader::open(&records) {
+            let _ = reader.open_sessions(|session| sessions.push(session));
+        }
+        let before = self.targets.additions();
+        self.interception.resume(sessions);
+        self.note_additions(before, self.followed);
+    }
+
+    /// Records in the register what began and ended.
+    fn record(&mut self) {
+        let changes = self.interception.product().take_changes();
+        if !changes.begun.is_empty() || !changes.stopped.is_empty() {
+            self.book.record(changes, time::now());
+        }
+    }
+
+    /// Once a second: product is brought to the disk, and told of.
+    fn keep(&mut self, is_end: bool) {
+        if !is_end && self.kept.elapsed() < KEEP {
+            return;
+        }
+        self.kept = Instant::now();
+        let before = self.followed.since(LATE);
+        let accounts = self.interception.product();
+        accounts.forget_recalled(before);
+        accounts.files().sync();
+        if self.rotated.elapsed() >= self.rotate {
+            self.rotated = Instant::now();
+            accounts.files().rotate();
+        }
+        // A full disk is told of once there is room for it.
+        let _ = self.report().write(&self.product);
+    }
+
+    fn report(&mut self) -> ProductReport {
+        let lost: u64 = self.links.iter().map(|link| link.ring.dropped()).sum();
+        let histories = self.links.iter().filter_map(|link| Some((link, link.history.as_ref()?)));
+        let remembers = histories.map(|(link, history)| {
+            let oldest = history.oldest();
+            oldest.map_or(0, |oldest| link.now().since(oldest).0 / 1_000_000)
+        });
+        let remembers_ms = remembers.min();
+        let mut orders = Vec::new();
+        for order in self.book.orders() {
+            let figures = self.interception.figures(&order.liid);
+            let accounts = self.interception.product();
+            orders.push(OrderFigures {
+                liid: order.liid.text().to_string(),
+                events: figures.iri,
+                packets: figures.packets,
+                octets: figures.octets,
+                recalled: accounts.recalled_packets(&order.liid),
+                unattributed: figures.unattributed,
+                cut: figures.cut,
+                dropped: figures.dropped,
+                lost: lost - self.lost_before.get(&order.liid).copied().unwrap_or(lost),
+                unwritten: accounts.files().lost(&order.liid),
+                undelivered: accounts.delivered().map_or(0, |delivered| delivered.lost_of(&order.liid)),
+                not_delivered: self.refused.get(&order.liid).cloned(),
+            });
+        }
+        let status = self.interception.product().delivered().map(|delivered| delivered.status());
+        let functions = status.into_iter().flatten().map(|link| FunctionFigures {
+            name: format!("{} {:?}", link.function, link.handover).to_lowercase(),
+            is_connected: link.is_connected,
+            arrived: link.arrived,
+            waiting: link.waiting,
+        });
+        ProductReport {
+            at_us: time::now().micros(),
+            since_us: self.since.micros(),
+            register_usable: self.book.is_usable(),
+            remembers_ms,
+            remembered_too_little: self.remembered_too_little,
+            orders,
+            functions: functions.collect(),
+        }
+    }
+}
+
+/// How long a frame waits for earlier ones.
+const DELAY: Nanos = Nanos::from_millis(500);
+/// Targets that turn out within this time are looked for at once.
+const TOGETHER: Nanos = Nanos::from_millis(10);
+/// How long ago the frames are that are not looked for again.
+const LATE: Nanos = Nanos::from_secs(2);
+/// Frames that are taken from one worker, before those of the next.
+const MOST_TAKEN: usize = 16_384;
+/// Frames that are followed at once.
+const MOST_TOGETHER: usize = 512;
+/// Bytes of frames that wait.
+const MOST_WAITING: usize = 256 << 20;
+/// How long nothing is waited for.
+const PAUSE: Duration = Duration::from_millis(5);
+const REPLAY_PAUSE: Duration = Duration::from_micros(50);
+/// How long a worker is waited for that is in the middle of a batch.
+const PATIENCE: Duration = Duration::from_secs(1);
+const MOMENT: Duration = Duration::from_micros(20);
+/// How long the store is waited for at the start.
+const STORED: Duration = Duration::from_secs(30);
+/// How often product is synced and told of.
+const KEEP: Duration = Duration::from_secs(1);
+/// How long mediation functions are waited for at the end: what did not arrive waits for the next start.
+const STOPPED: Duration = Duration::from_secs(2);
+/// The same after a replay.
+const REPLAYED: Duration = Duration::from_secs(60);

@@ -1,0 +1,32 @@
+//! The tracker of a worker's engine: signalling that other threads follow.
+
+use ringtap_engine::{Context, Datagram, Sink, SipMessage, Tracker, Wants};
+use ringtap_identity::{PORTS, is_radius};
+
+use crate::intercept::SignallingFeed;
+use crate::radius::RadiusFeed;
+
+/// Passes RADIUS packets to the thread that follows sessions, and all signalling to the one that intercepts.
+#[derive(Debug)]
+pub(crate) struct WorkerTracker {
+    pub(crate) radius: RadiusFeed,
+    /// None where nothing is intercepted.
+    pub(crate) intercept: Option<SignallingFeed>,
+}
+
+impl Tracker for WorkerTracker {
+    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), sip: true, ..Wants::NOTHING };
+
+    fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, _: &mut Context<'_, S>) {
+        self.radius.datagram(datagram);
+        if let Some(intercept) = &mut self.intercept {
+            intercept.datagram(datagram);
+        }
+    }
+
+    fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, _: &mut Context<'_, S>) {
+        if let Some(intercept) = &mut self.intercept {
+            intercept.sip(sip);
+        }
+    }
+}
