@@ -1,5 +1,6 @@
 //! What a worker pays for remembering a frame, and the thread for looking through what is remembered:
 //! `cargo run --release -p ringtap-intercept --example history`.
+#![expect(clippy::print_stdout, reason = "it prints what it measures")]
 
 use std::hint::black_box;
 use std::time::Instant;
