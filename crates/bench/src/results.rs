@@ -31,6 +31,8 @@ pub(crate) struct Results {
     pub(crate) streams_each: usize,
     /// Below media.
     pub(crate) headers: Headers,
+    /// The last that was read.
+    pub(crate) read: Option<(Call, Vec<StreamEnd>)>,
 }
 
 impl Results {
@@ -90,7 +92,7 @@ impl Sink for Results {
         self.completed += u64::from(call.state == CallState::Completed);
         self.uneven += u64::from(streams.len() != self.streams_each);
         let number = call_of(&call.call_id);
-        for StreamEnd { record, .. } in streams {
+        for StreamEnd { record, .. } in &streams {
             self.streams += 1;
             self.packets += record.packets;
             self.flaws += record.lost + record.duplicates + record.reordered;
@@ -102,6 +104,11 @@ impl Sink for Results {
             });
             self.misplaced += u64::from(!right);
         }
+        self.read = Some((call, streams));
+    }
+
+    fn give_back(&mut self) -> Option<(Call, Vec<StreamEnd>)> {
+        self.read.take()
     }
 
     fn stream(&mut self, _: StreamEnd) {

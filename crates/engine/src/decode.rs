@@ -337,8 +337,10 @@ impl<X: Tracker> Engine<X> {
     fn make_room<S: Sink>(&mut self, call_id: (&[u8], u64), hop: &Hop, sink: &mut S) {
         for _ in 0..MAX_EVICTED {
             let (now, drops) = (self.clock.now(), self.drops());
-            let Self { trackers, counters, .. } = self;
-            let Some(ended) = trackers.calls.make_room(call_id, hop, (now, drops), counters) else { return };
+            let Self { trackers, counters, streams, .. } = self;
+            let spare = &streams.memory.spare;
+            let ended = trackers.calls.make_room(call_id, hop, (now, drops), (counters, spare));
+            let Some(ended) = ended else { return };
             self.end_call(ended, now, sink);
         }
     }

@@ -1,17 +1,19 @@
 //! Records: a call's with those of its streams, a stream's without a call.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ringtap_model::{Call, Dtmf, DtmfSource, Id, Nanos, Note, Stream};
-use ringtap_quality::Receivers;
 use ringtap_quality::notes::{self, MediaFacts};
+use ringtap_quality::{Receivers, Texts};
 
 use crate::context::{Context, SipVerdict};
 use crate::deferred::DeferredCall;
 use crate::engine::{Engine, context};
-use crate::media::{CallStreams, EndedStream, StreamContext};
+use crate::media::{CallStreams, EndedStream, RecordMemory, StreamContext};
 use crate::media_paths::MediaPaths;
 use crate::sink::{Sink, StreamEnd};
+use crate::spare::Spare;
+use crate::table::lists::Lists;
 use crate::table::timers::TimerOwner;
 use crate::text::digit_name;
 use crate::tracker::Tracker;
@@ -97,7 +99,11 @@ impl<X: Tracker> Engine<X> {
             }
             return;
         }
-        let (record, streams) = complete(*ended, figures, &self.receivers, (&self.paths, now));
+        while let Some((call, streams)) = sink.give_back() {
+            self.memory().reuse(call, streams);
+        }
+        let ended = self.trackers.calls.unboxed(ended);
+        let (record, streams) = complete(ended, figures, &self.receivers, (&self.paths, now), self.memory());
         if collected == Collected::SoFar {
             return sink.lost(record, streams);
         }
@@ -121,16 +127,21 @@ impl<X: Tracker> Engine<X> {
             self.streams.counts.unconfirmed += figures.packets();
         } else {
             let (serial, recorded) = (figures.serial, figures.recorded);
-            let mut record = figures.record(None, &self.receivers);
-            record.notes = notes::of_stream(&record, &MediaFacts::default());
+            let mut record = figures.record(None, &self.receivers, &self.streams.memory);
+            record.notes = notes::of_stream(&record, &MediaFacts::default(), &std::fmt::format).collect();
             self.paths.add_any(self.clock.now());
             sink.stream(StreamEnd { serial, record, recorded });
         }
     }
 
+    fn memory(&self) -> Memory<'_> {
+        Memory { own: &self.streams.memory, ends: &self.ends }
+    }
+
     /// What makes the records of its [deferred](Sink::deferred) calls.
     pub fn completer(&self) -> Completer {
-        Completer { receivers: self.receivers.clone(), paths: self.paths.clone() }
+        let (receivers, paths) = (self.receivers.clone(), self.paths.clone());
+        Completer { receivers, paths, memory: Mutex::default() }
     }
 
     /// The records of a call as if it ended now.
@@ -138,7 +149,8 @@ impl<X: Tracker> Engine<X> {
         let mut ended = self.trackers.calls.snapshot(id, self.drops())?;
         let streams = ended.media.map_or_else(CallStreams::default, |call| self.streams_so_far(call));
         let figures = streams.into_figures(&mut ended.facts);
-        let (record, streams) = complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
+        let paths = (&*self.paths, self.clock.now());
+        let (record, streams) = complete(ended, figures, &self.receivers, paths, self.memory());
         Some((record, streams.into_iter().map(|stream| stream.record).collect()))
     }
 
@@ -148,8 +160,8 @@ impl<X: Tracker> Engine<X> {
         let record = |mut ended: EndedCall| {
             let streams = ended.media.map_or_else(CallStreams::default, |call| self.streams_so_far(call));
             let figures = streams.into_figures(&mut ended.facts);
-            let (record, streams) =
-                complete(ended, figures, &self.receivers, (&self.paths, self.clock.now()));
+            let paths = (&*self.paths, self.clock.now());
+            let (record, streams) = complete(ended, figures, &self.receivers, paths, self.memory());
             (record, streams.into_iter().map(|stream| stream.record).collect())
         };
         let (calls, total) = self.trackers.calls.latest(most, self.drops());
@@ -160,7 +172,7 @@ impl<X: Tracker> Engine<X> {
     pub(crate) fn end_calls<S: Sink>(&mut self, sink: &mut S) {
         let drops = self.drops();
         for slot in self.trackers.calls.slots() {
-            if let Some(ended) = self.trackers.calls.end(slot, false, drops) {
+            if let Some(ended) = self.trackers.calls.end(slot, false, drops, &self.streams.memory.spare) {
                 self.end_call(ended, Nanos::MAX, sink);
             }
         }
@@ -184,15 +196,40 @@ impl<X: Tracker> Engine<X> {
 pub struct Completer {
     receivers: Receivers,
     paths: Arc<MediaPaths>,
+    memory: Mutex<(RecordMemory, Lists<StreamEnd>)>,
+}
+
+/// Memory for the records of a call.
+#[derive(Clone, Copy)]
+struct Memory<'a> {
+    own: &'a RecordMemory,
+    ends: &'a Lists<StreamEnd>,
+}
+
+impl Memory<'_> {
+    /// Keeps the memory of records that a sink has given back.
+    fn reuse(self, call: Call, mut streams: Vec<StreamEnd>) {
+        self.own.spare.reuse(call);
+        streams.drain(..).for_each(|stream| self.own.spare.reuse_stream(stream.record));
+        self.ends.give(streams);
+    }
 }
 
 impl Completer {
     /// The records of a call and of its streams, as [`Sink::call`] gets them.
     pub fn complete(&self, call: DeferredCall) -> (Call, Vec<StreamEnd>) {
         let DeferredCall { ended, figures, now } = call;
-        let (record, streams) = complete(*ended, figures, &self.receivers, (&self.paths, now));
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let memory = Memory { own: &memory.0, ends: &memory.1 };
+        let (record, streams) = complete(*ended, figures, &self.receivers, (&self.paths, now), memory);
         self.paths.add(&streams, now);
         (record, streams)
+    }
+
+    /// Makes further records in the memory of those that [`Sink::give_back`] gives.
+    pub fn reuse(&self, call: Call, streams: Vec<StreamEnd>) {
+        let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        Memory { own: &memory.0, ends: &memory.1 }.reuse(call, streams);
     }
 }
 
@@ -202,7 +239,9 @@ fn complete(
     mut figures: Vec<EndedStream>,
     receivers: &Receivers,
     paths: (&MediaPaths, Nanos),
+    memory: Memory<'_>,
 ) -> (Call, Vec<StreamEnd>) {
+    let spare = &memory.own.spare;
     let EndedCall { record: mut call, rtt, facts, silent_since, .. } = ended;
     // Usually sorted already: then nothing is moved.
     if !figures.is_sorted_by_key(|figures| figures.serial) {
@@ -217,16 +256,25 @@ fn complete(
         round_trips: [Side::Caller, Side::Callee].map(|side| round_trip_from(side, &figures)),
         capture_drops: call.capture_drops,
     };
-    let mut streams = Vec::with_capacity(figures.len());
-    for figures in figures {
+    let mut streams = memory.ends.take(figures.len());
+    if call.dtmf.capacity() == 0 && figures.iter().any(|figures| !figures.digits.is_empty()) {
+        call.dtmf = spare.digits.take_any();
+    }
+    for figures in figures.drain(..) {
         let digits = figures.digits.iter().filter_map(|digit| {
-            Some(Dtmf { digit: digit_name(digit.code)?, source: DtmfSource::Rfc4733, time: digit.time })
+            let name = spare.text(digit_name(digit.code)?);
+            Some(Dtmf { digit: name, source: DtmfSource::Rfc4733, time: digit.time })
         });
         call.dtmf.extend(digits);
         let (serial, recorded) = (figures.serial, figures.recorded);
-        streams.push(StreamEnd { serial, record: figures.record(Some(&context), receivers), recorded });
+        let record = figures.record(Some(&context), receivers, memory.own);
+        streams.push(StreamEnd { serial, record, recorded });
     }
+    memory.own.ended.give(figures);
     // A call that goes on over a restart has those of the last run already.
+    if call.streams.capacity() == 0 {
+        call.streams = spare.ids.take(streams.len());
+    }
     call.streams.extend(streams.iter().map(|stream| stream.record.id));
     let lowest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::min);
     let mos = streams.iter().filter_map(|stream| stream.record.mos);
@@ -234,11 +282,14 @@ fn complete(
     let intervals = streams.iter().flat_map(|stream| &stream.record.intervals);
     let worst = intervals.filter_map(|interval| interval.mos);
     call.mos_worst_interval = lowest(&mut call.mos_worst_interval.into_iter().chain(worst));
-    call.dtmf.sort_by_key(|digit| digit.time);
+    // Sorting may allocate.
+    if !call.dtmf.is_sorted_by_key(|digit| digit.time) {
+        call.dtmf.sort_by_key(|digit| digit.time);
+    }
     if let Some(since) = silent_since.filter(|_| streams.is_empty()) {
         interrupt(&mut call, since);
     }
-    remark(&mut call, &mut streams, &facts, paths);
+    remark(&mut call, &mut streams, &facts, paths, spare);
     (call, streams)
 }
 
@@ -251,19 +302,24 @@ fn remark(
     streams: &mut [StreamEnd],
     facts: &MediaFacts,
     (paths, now): (&MediaPaths, Nanos),
+    spare: &Spare,
 ) {
+    let texts: Texts<'_> = &|text| spare.written(text);
     for stream in &mut *streams {
-        stream.record.notes = notes::of_stream(&stream.record, facts);
+        let mut own = spare.notes.take_any();
+        own.extend(notes::of_stream(&stream.record, facts, texts));
+        stream.record.notes = own;
     }
-    let records: Vec<&Stream> = streams.iter().map(|stream| &stream.record).collect();
-    let own = notes::of_call(call, &records, facts, |one, two| paths.sees(one, two, now));
-    call.notes.extend(own);
-    for note in records.iter().flat_map(|stream| &stream.notes) {
+    let mut all = std::mem::take(&mut call.notes);
+    let records = || streams.iter().map(|stream| &stream.record);
+    notes::of_call((call, &mut all), records(), facts, |one, two| paths.sees(one, two, now), texts);
+    for note in records().flat_map(|stream| &stream.notes) {
         let same = |other: &Note| (other.code, other.direction) == (note.code, note.direction);
-        if call.notes.len() < MAX_NOTES && !call.notes.iter().any(same) {
-            call.notes.push(note.clone());
+        if all.len() < MAX_NOTES && !all.iter().any(same) {
+            all.push(Note { evidence: spare.text(&note.evidence), ..*note });
         }
     }
+    call.notes = all;
 }
 
 /// The round trip from here to the receiver of the first stream from that side of which RTCP shows one.

@@ -16,9 +16,10 @@ use crate::media::StreamTable;
 use crate::media_paths::MediaPaths;
 use crate::memory::MemoryShares;
 use crate::prefetch::{FrameKind, PrefetchRing, PrefetchedFrame};
-use crate::sink::{CallNumber, RtpSeen, Sink};
+use crate::sink::{CallNumber, RtpSeen, Sink, StreamEnd};
 use crate::table::due::DueTimers;
 use crate::table::hash::Hasher;
+use crate::table::lists::Lists;
 use crate::table::timers::TimerWheel;
 use crate::targets::Targets;
 use crate::team::{Links, Member};
@@ -48,6 +49,8 @@ pub struct Engine<X = ()> {
     pub(crate) member: Option<Box<Member>>,
     /// Where both directions of media were seen; one for a whole team.
     pub(crate) paths: Arc<MediaPaths>,
+    /// Memory for the lists of streams that records of calls come with.
+    pub(crate) ends: Lists<StreamEnd>,
     /// Which receivers conceal loss.
     pub(crate) receivers: Receivers,
     /// Packets dropped before this engine, a running total.
@@ -131,6 +134,7 @@ impl<X: Tracker> Engine<X> {
             external_drops: 0,
             due: DueTimers::new(config.timers(), config.live),
             paths: Arc::default(),
+            ends: Lists::default(),
             receivers: config.receivers,
             targets: Arc::new(Targets::new(config.seed)),
             hasher,

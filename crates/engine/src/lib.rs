@@ -67,6 +67,7 @@ mod memory;
 mod prefetch;
 mod restart;
 mod round_robin;
+mod spare;
 mod stages;
 mod table;
 mod targets;

@@ -172,6 +172,12 @@ pub trait Sink {
 
     /// A call ended, with its streams in order of their first packet.
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>);
+    /// Records that the sink was given by [`Sink::call`] and has no more need of: the next ones are made in
+    /// their memory. Asked for before each record of a call, until there are none. Without any, each record
+    /// is allocated.
+    fn give_back(&mut self) -> Option<(Call, Vec<StreamEnd>)> {
+        None
+    }
     /// The BYE of a call was probably lost ([`Config::silence_limit`](crate::Config::silence_limit)): its
     /// record as a timeout at its last packet. The call is followed until the idle limit, and
     /// [`Sink::call`] amends this record then, or when a BYE comes late. `recorded` of the streams is not

@@ -1,7 +1,18 @@
 //! Text and numbers as records keep them.
 
+use crate::spare::Spare;
+
 /// Longest text that a record keeps of one header field.
 const MAX_TEXT: usize = 256;
+
+/// As [`text`], in memory that is there already.
+pub(crate) fn text_in(bytes: &[u8], spare: &Spare) -> Option<String> {
+    match std::str::from_utf8(bytes) {
+        Ok("") => None,
+        Ok(text) => Some(spare.text(cut(text))),
+        Err(_) => text(bytes).map(String::from),
+    }
+}
 
 /// Text from the wire: UTF-8 unchanged, anything else read as Latin-1 (what such senders mean); cut at a
 /// character boundary after 256 bytes; None when empty.
@@ -38,16 +49,10 @@ pub(crate) fn round3(value: f64) -> f64 {
 }
 
 /// RFC 4733 section 3.2, table 3.
-pub(crate) fn digit_name(code: u8) -> Option<String> {
-    let name = match code {
-        0..=9 => char::from(b'0' + code).to_string(),
-        10 => "*".to_owned(),
-        11 => "#".to_owned(),
-        12..=15 => char::from(b'A' + code - 12).to_string(),
-        16 => "flash".to_owned(),
-        _ => return None,
-    };
-    Some(name)
+pub(crate) fn digit_name(code: u8) -> Option<&'static str> {
+    const NAMES: [&str; 17] =
+        ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9", "*", "#", "A", "B", "C", "D", "flash"];
+    NAMES.get(usize::from(code)).copied()
 }
 
 #[cfg(test)]

@@ -175,6 +175,12 @@ pub(crate) struct EndedCall {
     pub(crate) silent_since: Option<Nanos>,
 }
 
+impl EndedCall {
+    /// No call.
+    pub(crate) const NONE: Self =
+        Self { record: Call::UNKNOWN, rtt: None, media: None, facts: MediaFacts::NONE, silent_since: None };
+}
+
 /// How many packets of a stream a sink has recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RecordedPackets {

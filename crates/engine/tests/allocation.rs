@@ -2,32 +2,14 @@
 //!
 //! One test: the counts are those of the process.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+mod counting;
+
+use std::sync::atomic::Ordering::Relaxed;
 
 use ringtap_engine::{Config, Engine, Sink, StreamEnd, team};
 use ringtap_model::{Call, Frame, LinkType, Message, Nanos, Registration};
 
-struct Counting;
-
-static CALLS: AtomicUsize = AtomicUsize::new(0);
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; the counters are atomics.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        CALLS.fetch_add(1, Relaxed);
-        LIVE.fetch_add(layout.size(), Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
+use counting::{CALLS, Counting, LIVE};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;

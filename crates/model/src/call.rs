@@ -1,5 +1,6 @@
 //! The call record: one call attempt.
 
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
 use crate::definition::{names, record};
@@ -404,6 +405,63 @@ pub struct IdentityHeader {
 }
 
 impl Call {
+    /// A record of which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        id: Id([0; 16]),
+        call_id: String::new(),
+        protocol: Protocol::Sip,
+        transport: Transport::Udp,
+        src: Endpoint::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+        dst: Endpoint::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
+        from_user: None,
+        from_host: None,
+        from_display: None,
+        to_user: None,
+        to_host: None,
+        ruri_user: None,
+        ruri_host: None,
+        asserted_identity: None,
+        diverted_to: Vec::new(),
+        conversation: None,
+        joins: Vec::new(),
+        links: Vec::new(),
+        trunk_from: None,
+        trunk_to: None,
+        attestation: None,
+        identity_status: None,
+        origination_id: None,
+        state: CallState::Trying,
+        final_code: 0,
+        final_reason: None,
+        cause: None,
+        released_by: None,
+        invite: None,
+        trying: None,
+        ringing: None,
+        answer: None,
+        end: None,
+        pdd_ms: None,
+        duration_ms: None,
+        sdd_ms: None,
+        messages: 0,
+        retransmissions: 0,
+        user_agent_caller: None,
+        user_agent_callee: None,
+        streams: Vec::new(),
+        mos: None,
+        mos_worst_interval: None,
+        dtmf: Vec::new(),
+        capture_drops: 0,
+        recorded: Recorded::None,
+        recorded_packets: None,
+        recorded_missing: None,
+        recorded_empty: None,
+        unmonitored_ms: None,
+        quality_reports: Vec::new(),
+        notes: Vec::new(),
+        identity: None,
+    };
+
     /// The first moment known of the call: its INVITE, or for a dialog joined later its first event.
     pub fn start(&self) -> Option<Nanos> {
         self.invite.or(self.trying).or(self.ringing).or(self.answer).or(self.end)

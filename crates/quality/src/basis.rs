@@ -11,6 +11,7 @@
 //! assert_eq!(text.parse::<MosBasis>().unwrap().profile, pcma);
 //! ```
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -53,10 +54,12 @@ impl FromStr for MosBasis {
 
 impl MosBasis {
     /// The same as [`fmt::Display`] gives, formatted once for all records.
-    pub fn text(&self) -> String {
+    pub fn text(&self) -> Cow<'static, str> {
         let same = |(profile, _): &&(&CodecProfile, [String; 2])| std::ptr::eq(*profile, self.profile);
-        let known = TEXTS.iter().find(same);
-        known.map_or_else(|| self.to_string(), |(_, texts)| texts[usize::from(self.encrypted)].clone())
+        match TEXTS.iter().find(same) {
+            Some((_, texts)) => Cow::Borrowed(&texts[usize::from(self.encrypted)]),
+            None => Cow::Owned(self.to_string()),
+        }
     }
 
     /// The same in words, one assumption each.

@@ -39,6 +39,8 @@
 //! | [`kpi`] | ASR, NER and related indicators from counts of final codes |
 #![forbid(unsafe_code)]
 
+use std::fmt;
+
 pub mod basis;
 pub mod burst;
 pub mod codec;
@@ -65,3 +67,6 @@ pub use receivers::{Receiver, Receivers};
 pub(crate) fn bounded(value: f64, default: f64, min: f64, max: f64) -> f64 {
     if value.is_nan() { default } else { value.clamp(min, max) }
 }
+
+/// Writes a text of a record: [`std::fmt::format`], or what writes it into memory that is there already.
+pub type Texts<'a> = &'a dyn Fn(fmt::Arguments<'_>) -> String;

@@ -7,7 +7,11 @@
 //! here and others in our capture: that would look like loss before here. Where it is possible, and would
 //! change the answer, the place is unknown.
 
+use std::fmt::{self, Formatter};
+
 use ringtap_model::LostAt;
+
+use crate::Texts;
 
 /// What is known of one stream's loss. All counts are of packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,9 +79,9 @@ struct Shares {
 }
 
 /// Where the packets of a stream were lost; None if none was.
-pub fn place(facts: &LossFacts) -> Option<LossPlace> {
+pub fn place(facts: &LossFacts, texts: Texts<'_>) -> Option<LossPlace> {
     let Some(receiver) = &facts.receiver else {
-        return (facts.lost > 0).then(|| without_receiver(facts));
+        return (facts.lost > 0).then(|| without_receiver(facts, texts));
     };
     let there = receiver.lost();
     if facts.lost == 0 && there == 0 {
@@ -85,27 +89,29 @@ pub fn place(facts: &LossFacts) -> Option<LossPlace> {
     }
     let shares = shares(facts, receiver, 0);
     let at = settled(facts, receiver).unwrap_or(LostAt::Unknown);
-    Some(LossPlace { at, evidence: words(facts, receiver, shares, at) })
+    let words = fmt::from_fn(|f| words(f, facts, receiver, (shares, at)));
+    Some(LossPlace { at, evidence: texts(format_args!("{words}")) })
 }
 
 /// The receiver says nothing that can be used: only what was never sent can be told from the rest.
-fn without_receiver(facts: &LossFacts) -> LossPlace {
+fn without_receiver(facts: &LossFacts, texts: Texts<'_>) -> LossPlace {
     let unsent = facts.sender.map_or(0, |sender| sender.unsent());
-    let lost = count(facts.lost, "packet");
-    let why = match (facts.unusable, facts.sender) {
-        (0, None) => "no RTCP about it can be read".to_owned(),
-        (0, Some(_)) => "its receiver reports nothing".to_owned(),
-        (1, _) => "1 report of the receiver does not fit the numbers here".to_owned(),
-        (unusable, _) => format!("{unusable} reports of the receiver do not fit the numbers here"),
-    };
+    let lost = fmt::from_fn(|f| count(f, facts.lost, "packet"));
+    let why = fmt::from_fn(|f| match (facts.unusable, facts.sender) {
+        (0, None) => f.write_str("no RTCP about it can be read"),
+        (0, Some(_)) => f.write_str("its receiver reports nothing"),
+        (1, _) => f.write_str("1 report of the receiver does not fit the numbers here"),
+        (unusable, _) => write!(f, "{unusable} reports of the receiver do not fit the numbers here"),
+    });
     if unsent * 2 > facts.lost {
         let SenderCounts { numbers, sent, .. } = facts.sender.unwrap_or_default();
-        let evidence =
-            format!("{lost} missing here; the sender used {numbers} numbers for {sent} packets sent");
+        let evidence = texts(format_args!(
+            "{lost} missing here; the sender used {numbers} numbers for {sent} packets sent"
+        ));
         return LossPlace { at: LostAt::Sender, evidence };
     }
-    let drops = drops(facts);
-    LossPlace { at: LostAt::Unknown, evidence: format!("{lost} missing here; {why}{drops}") }
+    let drops = fmt::from_fn(|f| drops(f, facts));
+    LossPlace { at: LostAt::Unknown, evidence: texts(format_args!("{lost} missing here; {why}{drops}")) }
 }
 
 /// The place of most, if it is the same whatever the counts leave open.
@@ -162,44 +168,50 @@ impl SenderCounts {
     }
 }
 
-fn words(facts: &LossFacts, receiver: &ReceiverCounts, shares: Shares, at: LostAt) -> String {
+fn words(
+    f: &mut Formatter<'_>,
+    facts: &LossFacts,
+    receiver: &ReceiverCounts,
+    (shares, at): (Shares, LostAt),
+) -> fmt::Result {
     let Shares { before, sender, behind, capture } = shares;
     let (here, there) = (receiver.lost_here, receiver.lost());
-    let mut words =
-        format!("of {} reported on, {here} missing here, {there} at the receiver", receiver.expected);
+    write!(f, "of {} reported on, {here} missing here, {there} at the receiver", receiver.expected)?;
     let parts = [
         (sender, "never sent"),
         (before, "lost before here"),
         (behind, "lost behind here"),
         (capture, "received but not captured"),
     ];
-    let parts: Vec<_> =
-        parts.iter().filter(|(lost, _)| *lost > 0).map(|(lost, place)| format!("{lost} {place}")).collect();
-    if !parts.is_empty() {
-        words = format!("{words}: {}", parts.join(", "));
+    let mut separator = ":";
+    for (lost, place) in parts.into_iter().filter(|(lost, _)| *lost > 0) {
+        write!(f, "{separator} {lost} {place}")?;
+        separator = ",";
     }
     let uncovered = facts.lost.saturating_sub(here);
     if uncovered > 0 {
-        words = format!("{words}; {uncovered} more missing here outside its reports");
+        write!(f, "; {uncovered} more missing here outside its reports")?;
     }
     if at == LostAt::Unknown && receiver.crossed > 0 {
-        words = format!("{words}; {} missing by turns here and there", receiver.crossed);
+        write!(f, "; {} missing by turns here and there", receiver.crossed)?;
     }
     if let Some(SenderCounts { numbers, sent, .. }) = facts.sender.filter(|_| sender > 0) {
-        words = format!("{words}; the sender used {numbers} numbers for {sent} packets sent");
+        write!(f, "; the sender used {numbers} numbers for {sent} packets sent")?;
     }
-    words + &drops(facts)
+    drops(f, facts)
 }
 
-fn drops(facts: &LossFacts) -> String {
-    match facts.capture_drops {
-        0 => String::new(),
-        drops => format!("; this monitor dropped {} meanwhile", count(drops, "packet")),
+fn drops(f: &mut Formatter<'_>, facts: &LossFacts) -> fmt::Result {
+    if facts.capture_drops == 0 {
+        return Ok(());
     }
+    f.write_str("; this monitor dropped ")?;
+    count(f, facts.capture_drops, "packet")?;
+    f.write_str(" meanwhile")
 }
 
-fn count(number: u64, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+fn count(f: &mut Formatter<'_>, number: u64, noun: &str) -> fmt::Result {
+    write!(f, "{number} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -218,7 +230,7 @@ mod tests {
     }
 
     fn at(facts: &LossFacts) -> Option<LostAt> {
-        place(facts).map(|place| place.at)
+        place(facts, &fmt::format).map(|place| place.at)
     }
 
     fn with(here: u64, there: i64, change: impl FnOnce(&mut ReceiverCounts)) -> LossFacts {
@@ -269,8 +281,8 @@ mod tests {
         assert_eq!(at(&LossFacts { sender: Some(SENDER), ..none }), Some(LostAt::Sender));
         let few = SenderCounts { sent: 990, ..SENDER };
         assert_eq!(at(&LossFacts { sender: Some(few), ..none }), Some(LostAt::Unknown));
-        assert_eq!(place(&LossFacts { lost: 0, ..none }), None);
-        let unusable = place(&LossFacts { unusable: 7, capture_drops: 1, ..none }).unwrap();
+        assert_eq!(place(&LossFacts { lost: 0, ..none }, &fmt::format), None);
+        let unusable = place(&LossFacts { unusable: 7, capture_drops: 1, ..none }, &fmt::format).unwrap();
         assert!(unusable.evidence.contains("7 reports of the receiver do not fit"), "{}", unusable.evidence);
         assert!(unusable.evidence.contains("this monitor dropped 1 packet meanwhile"));
     }
@@ -308,13 +320,13 @@ mod tests {
 
     #[test]
     fn the_evidence_has_both_numbers() {
-        let both = place(&facts(30, 50)).unwrap();
+        let both = place(&facts(30, 50), &fmt::format).unwrap();
         assert_eq!(
             both.evidence,
             "of 1000 reported on, 30 missing here, 50 at the receiver: 30 lost before here, \
              20 lost behind here"
         );
-        let unsent = place(&LossFacts { sender: Some(SENDER), ..facts(45, 45) }).unwrap();
+        let unsent = place(&LossFacts { sender: Some(SENDER), ..facts(45, 45) }, &fmt::format).unwrap();
         assert!(unsent.evidence.ends_with("; the sender used 1000 numbers for 960 packets sent"));
         assert!(unsent.evidence.contains("40 never sent, 5 lost before here"), "{}", unsent.evidence);
     }
@@ -333,14 +345,11 @@ mod tests {
                 };
                 let sender = Some(SenderCounts { numbers: big, sent: 0, slack: 0 });
                 let facts = LossFacts { receiver: Some(receiver), sender, ..LossFacts::default() };
-                let _ = place(&LossFacts {
-                    lost: big,
-                    expected: big,
-                    capture_drops: big,
-                    unusable: big,
-                    ..facts
-                });
-                let _ = place(&LossFacts { receiver: None, lost: big, ..facts });
+                let _ = place(
+                    &LossFacts { lost: big, expected: big, capture_drops: big, unusable: big, ..facts },
+                    &fmt::format,
+                );
+                let _ = place(&LossFacts { receiver: None, lost: big, ..facts }, &fmt::format);
             }
         }
     }

@@ -7,6 +7,7 @@
 mod known;
 
 use std::num::NonZeroU32;
+use std::sync::Arc;
 
 use hashbrown::HashTable;
 use ringtap_model::Hz;
@@ -50,7 +51,7 @@ impl CodecId {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Codec {
     /// Encoding name as in `a=rtpmap`, or of RFC 3551.
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     pub(crate) clock: Hz,
     pub(crate) channels: u8,
     /// telephone-event: never the codec of a stream.
@@ -63,11 +64,11 @@ impl Codec {
     fn new((name, clock, channels): CodecName<'_>) -> Self {
         let event = EVENTS.iter().any(|event| name.eq_ignore_ascii_case(event));
         let noise = name.eq_ignore_ascii_case("CN");
-        Self { name: name.to_owned(), clock: Hz(clock), channels, event, noise }
+        Self { name: name.into(), clock: Hz(clock), channels, event, noise }
     }
 
     fn is(&self, (name, clock, channels): CodecName<'_>) -> bool {
-        self.name == name && self.clock.0 == clock && self.channels == channels
+        *self.name == *name && self.clock.0 == clock && self.channels == channels
     }
 
     fn key(&self) -> CodecName<'_> {
@@ -298,7 +299,7 @@ mod tests {
             assert_eq!((codec.event, codec.noise), (event, noise), "{name}");
         }
         let pcma = codecs.of_static(8).and_then(|id| codecs.get(id)).unwrap();
-        assert_eq!((pcma.name.as_str(), pcma.clock), ("PCMA", Hz(8000)));
+        assert_eq!((&*pcma.name, pcma.clock), ("PCMA", Hz(8000)));
         assert_eq!((codecs.of_static(96), codecs.of_static(1)), (None, None));
     }
 
@@ -315,7 +316,7 @@ mod tests {
             .filter_map(|number| codecs.get(codecs.of_static(number)?))
             .map(|codec| &codec.name)
             .collect();
-        assert_eq!((names.len(), names[0].as_str()), (26, "PCMU"));
+        assert_eq!((names.len(), &**names[0]), (26, "PCMU"));
         assert_eq!(codecs.counts, CodecCounts { refused: 0, evicted: 2 * CEILING as u64 });
         assert_eq!(codecs.entries.len(), codecs.reserved + CEILING);
     }

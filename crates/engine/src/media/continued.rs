@@ -22,7 +22,7 @@ impl StreamTable {
             let codec = self.codecs.get(*id)?;
             Some(ContinuedCodec {
                 payload_type: *payload_type,
-                name: codec.name.clone(),
+                name: codec.name.to_string(),
                 clock: codec.clock.0,
                 channels: codec.channels,
             })

@@ -38,6 +38,12 @@ impl StreamTable {
         count_type(&mut types, flow.payload_type, packets, details.codec, flow.is_event());
         let row = flow.running_interval(&details.slow);
         let running = (row.packets > 0 || row.lost > 0).then_some(row);
+        let rows = || self.intervals.iter(details.intervals).copied().chain(running);
+        let mut intervals = self.memory.rows.take(rows().count());
+        intervals.extend(rows());
+        let keys = || self.digits.iter(details.digits).copied();
+        let mut digits = self.memory.digits.take(keys().count());
+        digits.extend(keys());
         let codec_of = |count: &TypeCount| count.codec.and_then(|id| self.codecs.get(id));
         let main = main_type(&types, |count| codec_of(count).is_some_and(|codec| codec.noise));
         Some(EndedStream {
@@ -46,8 +52,8 @@ impl StreamTable {
             packets_of_type: main.packets,
             payload_type: main.payload_type,
             codec: codec_of(&main).filter(|codec| !codec.event).cloned(),
-            intervals: self.intervals.iter(details.intervals).copied().chain(running).collect(),
-            digits: self.digits.iter(details.digits).copied().collect(),
+            intervals,
+            digits,
             flow: flow.totals(&details.slow),
             recorded: RecordedPackets::default(),
             far_end: None,

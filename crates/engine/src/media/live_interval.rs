@@ -47,7 +47,7 @@ impl StreamTable {
             src: key.src,
             dst: key.dst,
             call: call.map(|call| CallNumber(call.call)),
-            codec: codec.map(|codec| codec.name.as_str()),
+            codec: codec.map(|codec| &*codec.name),
             packets: row.packets,
             unique: row.unique,
             lost: row.lost,

@@ -36,7 +36,9 @@ pub(crate) use record::{CallStreams, EndedStream, StreamContext};
 
 use crate::codecs::Codecs;
 use crate::config::Config;
+use crate::spare::Spare;
 use crate::table::hash::Hasher;
+use crate::table::lists::Lists;
 use crate::table::rows::Rows;
 use crate::table::slots::Ticket;
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
@@ -96,6 +98,17 @@ pub(crate) struct StreamTable {
     worker: usize,
     workers: usize,
     pub(crate) counts: MediaCounts,
+    pub(crate) memory: RecordMemory,
+}
+
+/// Memory of what a stream ends with and of its record, for the next.
+#[derive(Default)]
+pub(crate) struct RecordMemory {
+    /// Of records.
+    pub(crate) spare: Spare,
+    pub(crate) ended: Lists<EndedStream>,
+    rows: Lists<IntervalRow>,
+    digits: Lists<Digit>,
 }
 
 /// What a stream costs beside its entries in the tables of endpoints and intervals and in the index of flows.
@@ -120,6 +133,7 @@ impl StreamTable {
             worker,
             workers,
             counts: MediaCounts::default(),
+            memory: RecordMemory::default(),
         }
     }
 

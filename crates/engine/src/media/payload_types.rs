@@ -43,7 +43,7 @@ impl StreamTable {
         if flow.packets() == 1 {
             flow.set_type_packets(&mut details.slow, was_new);
         }
-        let is_g711 = known.is_some_and(|codec| matches!(codec.name.as_str(), "PCMU" | "PCMA"));
+        let is_g711 = known.is_some_and(|codec| matches!(&*codec.name, "PCMU" | "PCMA"));
         flow.flags &= !SOUND;
         if is_g711 && self.measure_sound && matches!(payload_type, 0 | 8) {
             flow.flags |= SOUND;

@@ -7,12 +7,14 @@ use ringtap_quality::{
     CodecProfile, LossFacts, LossPlace, MosBasis, Receivers, burst, codec, jitterbuffer, place,
 };
 
+use super::RecordMemory;
 use super::details::Digit;
 use super::far_end::{FarEnd, FarEndFields};
 use super::flow::{IntervalRow, Totals};
 use super::sound::Sound;
 use crate::address_text::AddressText;
 use crate::codecs::Codec;
+use crate::spare::Spare;
 use crate::table::hash;
 use crate::text::{round, round3};
 use crate::update::{RecordedPackets, Side};
@@ -141,7 +143,13 @@ impl EndedStream {
     }
 
     /// Makes the record.
-    pub(crate) fn record(mut self, context: Option<&StreamContext<'_>>, receivers: &Receivers) -> Stream {
+    pub(crate) fn record(
+        mut self,
+        context: Option<&StreamContext<'_>>,
+        receivers: &Receivers,
+        memory: &RecordMemory,
+    ) -> Stream {
+        let spare = &memory.spare;
         let id = self.id(context);
         let codec = self.codec.take();
         let codec = codec.as_ref();
@@ -150,25 +158,25 @@ impl EndedStream {
         let clock = codec.map(|codec| codec.clock);
         let ptime = clock.filter(|_| flow.step > 0).map(|clock| Nanos(ticks_to_nanos(flow.step, clock)));
         let lost = u64::from(numbering.lost());
-        let rating = self.rate(codec, ptime, (context, receivers));
+        let rating = self.rate(codec, ptime, (context, receivers), spare);
         let packets = u64::from(numbering.packets);
         let iat = Spread::of_intervals(flow, packets.saturating_sub(1));
         let size = Spread::new(flow.size_sum as f64, flow.size_squares, packets);
         let has_iat = packets > 1;
-        let far = FarEndFields::new(self.far_end.as_deref(), clock);
+        let far = FarEndFields::new(self.far_end.as_deref(), clock, spare);
         let by_sip = || Some((context?.rtt?, RttSource::Sip));
-        let lost_at = self.place(ptime, context.map_or(0, |context| context.capture_drops));
+        let lost_at = self.place(ptime, context.map_or(0, |context| context.capture_drops), spare);
         let rtt = far.round_trip.map(|rtt| (rtt, RttSource::Rtcp)).or_else(by_sip);
-        Stream {
+        let record = Stream {
             id,
-            call_id: context.map(|context| context.call_id.to_owned()),
+            call_id: context.map(|context| spare.text(context.call_id)),
             call: context.map(|context| context.call),
             direction: context.and(self.side).map(Side::direction),
             src: flow.key.src,
             dst: flow.key.dst,
             ssrc: flow.key.ssrc,
             payload_type: self.payload_type,
-            codec: codec.map(|codec| codec.name.clone()),
+            codec: codec.map(|codec| spare.text(&codec.name)),
             clock,
             ptime_ms: ptime.map(|ptime| round(ptime.millis_f64())),
             first: flow.first,
@@ -200,7 +208,7 @@ impl EndedStream {
             rtt_source: rtt.map(|(_, source)| source),
             mos: rating.adaptive500,
             r_factor: rating.r,
-            mos_basis: rating.basis.map(|basis| basis.text()),
+            mos_basis: rating.basis.map(|basis| spare.text(&basis.text())),
             mos_cq: rating.cq,
             mos_cq_basis: rating.cq_basis,
             mos_fixed50: rating.fixed50,
@@ -211,7 +219,10 @@ impl EndedStream {
             silence_pct: flow.sound.share(flow.sound.silent),
             clipped_pct: flow.sound.share(flow.sound.clipped),
             ..far.stream(lost_at)
-        }
+        };
+        memory.rows.give(self.intervals);
+        memory.digits.give(self.digits);
+        record
     }
 
     /// How the stream sounded.
@@ -220,6 +231,7 @@ impl EndedStream {
         codec: Option<&Codec>,
         ptime: Option<Nanos>,
         (context, receivers): (Option<&StreamContext<'_>>, &Receivers),
+        spare: &Spare,
     ) -> StreamRating {
         let numbering = &self.flow.numbering;
         let (lost, expected) = (u64::from(numbering.lost()), u64::from(numbering.expected()));
@@ -246,7 +258,7 @@ impl EndedStream {
             let end_system = self.far_end.as_ref().and_then(|far| far.end_system());
             let path = PathDelay { rtt: Some(rtt), end_system, ..path };
             let judged = judge(profile, counts_heard, path);
-            (round3(judged.mos_cq), delay_basis(judged.delay_ms, (rtt, source), end_system.is_some()))
+            (round3(judged.mos_cq), delay_basis(judged.delay_ms, (rtt, source), end_system.is_some(), spare))
         });
         let (cq, cq_basis) = conversed.unzip();
         let encrypted = context.is_some_and(|context| context.facts.encrypted);
@@ -255,6 +267,8 @@ impl EndedStream {
             .map(|(profile, judged)| Listened::new(profile, counts, &buffers, Some(judged.mos_lq)));
         let mos = |pick: fn(&Listened) -> f64| listened.as_ref().map(|listened| round3(pick(listened)));
         let burst_len = burst_len(&self.flow);
+        let mut intervals = spare.intervals.take(self.intervals.len());
+        intervals.extend(self.intervals.iter().map(|row| interval(row, profile, burst_len)));
         StreamRating {
             burst_ratio: burst::burst_ratio(lost, expected, counts.bursts).map(round3),
             r: judged.as_ref().map(|judged| round3(judged.r_factor)),
@@ -265,7 +279,7 @@ impl EndedStream {
             fixed200: mos(|listened| listened.fixed200),
             adaptive500: mos(|listened| listened.adaptive500),
             cole: judged.as_ref().and_then(|judged| judged.mos_cole).map(round3),
-            intervals: self.intervals.iter().map(|row| interval(row, profile, burst_len)).collect(),
+            intervals,
         }
     }
 }
@@ -309,10 +323,12 @@ impl Spread {
 }
 
 /// The delay that a conversational quality counts, and what it rests on.
-fn delay_basis(delay_ms: f64, (rtt, from): (Nanos, &str), is_reported: bool) -> String {
+fn delay_basis(delay_ms: f64, (rtt, from): (Nanos, &str), is_reported: bool, spare: &Spare) -> String {
     let end_system = if is_reported { "xr" } else { "simulated" };
     let network = rtt.millis_f64() / 2.0;
-    format!("delay_ms={delay_ms:.1} network_ms={network:.1} from={from} end_system={end_system}")
+    spare.written(format_args!(
+        "delay_ms={delay_ms:.1} network_ms={network:.1} from={from} end_system={end_system}"
+    ))
 }
 
 /// Bits per second over a span; None where it has no length.
@@ -341,7 +357,7 @@ impl EndedStream {
     }
 
     /// Where its packets were lost.
-    fn place(&self, ptime: Option<Nanos>, capture_drops: u64) -> Option<LossPlace> {
+    fn place(&self, ptime: Option<Nanos>, capture_drops: u64, spare: &Spare) -> Option<LossPlace> {
         let numbering = &self.flow.numbering;
         let far = self.far_end.as_deref();
         if numbering.lost() == 0 && far.is_none_or(|far| far.reports == 0) {
@@ -352,14 +368,15 @@ impl EndedStream {
             .filter(|ptime| ptime.0 > 0)
             .map_or(0.0, |ptime| f64::from(self.flow.jitter_max) / ptime.0 as f64);
         let slack = 3 + 2 * jitter.ceil() as u64;
-        place(&LossFacts {
+        let facts = LossFacts {
             lost: u64::from(numbering.lost()),
             expected: u64::from(numbering.expected()),
             receiver: far.and_then(|far| far.losses.receiver()),
             sender: far.and_then(|far| far.losses.sender(slack)),
             capture_drops,
             unusable: far.map_or(0, |far| u64::from(far.losses.unusable)),
-        })
+        };
+        place(&facts, &|text| spare.written(text))
     }
 
     /// The codec's model; where a codec has modes, the one nearest to the rate of its payload.

@@ -4,6 +4,7 @@ pub(crate) mod aged;
 pub(crate) mod due;
 pub(crate) mod hash;
 pub(crate) mod index;
+pub(crate) mod lists;
 pub(crate) mod queues;
 pub(crate) mod rows;
 pub(crate) mod slots;

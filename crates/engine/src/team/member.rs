@@ -343,7 +343,7 @@ mod tests {
             transport: ringtap_model::Transport::Udp,
             ip_id: 0,
         };
-        let record = CallEntry::new(b"a", 1, &hop, 0).into_record(false, 0);
+        let record = CallEntry::new(b"a", 1, &hop, 0).into_record(false, 0, &Default::default());
         Box::new(EndedCall {
             record,
             rtt: None,
@@ -458,7 +458,7 @@ mod tests {
             for (_, types) in &update.ends {
                 let names: Vec<_> = types
                     .iter()
-                    .map(|(number, id)| (*number, ours.get(*id).map(|codec| codec.name.as_str())))
+                    .map(|(number, id)| (*number, ours.get(*id).map(|codec| &*codec.name)))
                     .collect();
                 assert_eq!(names, [(96, Some("opus")), (97, Some("MELP"))]);
             }

@@ -1,5 +1,7 @@
 //! Call-IDs as the tables of calls, registrations and messages keep them.
 
+use std::borrow::Cow;
+
 use sha2::{Digest, Sha256};
 
 /// A Call-ID: in the entry's own cache lines as long as it is no longer than nearly all are. Of one that no
@@ -44,8 +46,8 @@ impl CallId {
     }
 
     /// As text, up to the first 256 bytes: what is no UTF-8 is replaced.
-    pub(crate) fn text(&self) -> String {
-        String::from_utf8_lossy(self.beginning()).into_owned()
+    pub(crate) fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(self.beginning())
     }
 
     /// What it holds on the heap, in bytes.

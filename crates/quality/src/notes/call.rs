@@ -1,5 +1,6 @@
 //! Notes of a call: what its streams show together.
 
+use std::fmt::{self, Display};
 use std::net::IpAddr;
 
 use ringtap_model::{Call, Direction, Hz, Nanos, Note, NoteCode, Stream};
@@ -9,6 +10,7 @@ use super::thresholds::{
     SHORT_MS,
 };
 use super::{MediaFacts, TapSees, is_steady};
+use crate::Texts;
 
 /// Streams of a call that are compared with one another; a call has two, or four where a relay is seen on
 /// both sides.
@@ -17,45 +19,53 @@ const MOST: usize = 16;
 const CLOCK_JUMP_MS: f64 = 7.0 * 86_400_000.0;
 const DIRECTIONS: [Direction; 2] = [Direction::CallerToCallee, Direction::CalleeToCaller];
 
-/// What is to be remarked of a call as a whole. `sees` says what this tap sees of other media between two
-/// addresses.
-pub fn of_call(
-    call: &Call,
-    streams: &[&Stream],
+/// Adds what is to be remarked of a call as a whole to its notes. `sees` says what this tap sees of other
+/// media between two addresses.
+pub fn of_call<'a>(
+    (call, notes): (&Call, &mut Vec<Note>),
+    streams: impl Iterator<Item = &'a Stream>,
     facts: &MediaFacts,
     sees: impl Fn(IpAddr, IpAddr) -> TapSees,
-) -> Vec<Note> {
-    let sound: Vec<&Stream> = streams.iter().copied().filter(|stream| !is_video(stream)).take(MOST).collect();
-    let streams = &sound[..];
-    let mut notes = set_up(call);
+    texts: Texts<'_>,
+) {
+    static NONE: Stream = Stream::UNKNOWN;
+    let mut sound = [&NONE; MOST];
+    let of_sound = streams.filter(|stream| !is_video(stream));
+    let mut count = 0;
+    for (place, stream) in sound.iter_mut().zip(of_sound) {
+        *place = stream;
+        count += 1;
+    }
+    let streams = &sound[..count];
+    set_up(call, notes, texts);
     if let Some(offered) = facts.fax {
-        let evidence = "T.38 was offered: the E-model rates no fax".to_owned();
+        let evidence = texts(format_args!("T.38 was offered: the E-model rates no fax"));
         notes.push(Note { since: Some(offered), ..Note::new(NoteCode::Fax, evidence) });
     }
     if facts.encrypted && !streams.is_empty() {
-        let evidence = "the last SDP announced encrypted media: its sound cannot be judged".to_owned();
+        let evidence =
+            texts(format_args!("the last SDP announced encrypted media: its sound cannot be judged"));
         notes.push(Note::new(NoteCode::Encrypted, evidence));
     }
-    let Some(answer) = call.answer else { return notes };
+    let Some(answer) = call.answer else { return };
     // What the tap missed, or hold and T.38 took away, says nothing of the call.
     if facts.fax.is_some() || facts.restricted || call.capture_drops > 0 || call.unmonitored_ms.is_some() {
-        return notes;
+        return;
     }
     if streams.is_empty() && facts.is_at_twin {
-        notes.push(shared(facts));
-        return notes;
+        notes.push(shared(facts, texts));
+        return;
     }
-    let judged = Answered { call, streams, facts, answer };
+    let judged = Answered { call, streams, facts, answer, texts };
     let no_ack = judged.no_ack();
     let missing = if streams.is_empty() { judged.without_media(&sees) } else { judged.one_way(&sees) };
     if missing.is_none() {
         notes.extend(judged.late_media());
-        notes.extend(judged.differences());
+        judged.differences(notes);
     }
     notes.extend(judged.nat(no_ack.is_some(), missing.is_some()));
     notes.extend(no_ack);
     notes.extend(missing);
-    notes
 }
 
 /// Video has this clock (RFC 3551 section 5), sound has another.
@@ -64,26 +74,27 @@ fn is_video(stream: &Stream) -> bool {
 }
 
 /// A proxy that hides topology gives a call another Call-ID, and leaves its media alone.
-fn shared(facts: &MediaFacts) -> Note {
-    let places = facts.announced.into_iter().flatten().map(|address| address.to_string());
-    let places = places.collect::<Vec<_>>().join(" and ");
+fn shared(facts: &MediaFacts, texts: Texts<'_>) -> Note {
+    let places = fmt::from_fn(|f| match facts.announced {
+        [Some(one), Some(two)] => write!(f, "{one} and {two}"),
+        [one, two] => one.or(two).map_or(Ok(()), |address| address.fmt(f)),
+    });
     Note::new(
         NoteCode::SharedMedia,
-        format!("another call announced the same endpoints, of {places}, and has the streams"),
+        texts(format_args!("another call announced the same endpoints, of {places}, and has the streams")),
     )
 }
 
-fn set_up(call: &Call) -> Vec<Note> {
-    let mut notes = Vec::new();
+fn set_up(call: &Call, notes: &mut Vec<Note>, texts: Texts<'_>) {
     if let Some(pdd) = call.pdd_ms.filter(|pdd| (SET_UP_MS..CLOCK_JUMP_MS).contains(pdd)) {
-        let evidence = format!("{:.1} s from the INVITE to the first ringing or answer", pdd / 1e3);
+        let evidence =
+            texts(format_args!("{:.1} s from the INVITE to the first ringing or answer", pdd / 1e3));
         notes.push(numbered(NoteCode::SlowSetUp, None, (pdd, SET_UP_MS), evidence));
     }
     if let Some(length) = call.duration_ms.filter(|length| *length <= SHORT_MS) {
-        let evidence = format!("released {:.1} s after the answer", length / 1e3);
+        let evidence = texts(format_args!("released {:.1} s after the answer", length / 1e3));
         notes.push(numbered(NoteCode::ShortCall, None, (length, SHORT_MS), evidence));
     }
-    notes
 }
 
 fn numbered(
@@ -115,6 +126,7 @@ struct Answered<'a> {
     streams: &'a [&'a Stream],
     facts: &'a MediaFacts,
     answer: Nanos,
+    texts: Texts<'a>,
 }
 
 impl<'a> Answered<'a> {
@@ -137,10 +149,10 @@ impl<'a> Answered<'a> {
             TapSees::OtherMedia => (NoteCode::MediaElsewhere, "media of other places is"),
             TapSees::Nothing => (NoteCode::SignallingOnly, "no media of any call was"),
         };
-        let evidence = format!(
+        let evidence = (self.texts)(format_args!(
             "no packet of media between {caller} and {callee} in {:.1} s; {why} seen here",
             answered / 1e3
-        );
+        ));
         let numbers = (answered, NO_AUDIO_MS);
         Some(Note { since: Some(self.answer), ..numbered(code, None, numbers, evidence) })
     }
@@ -164,17 +176,17 @@ impl<'a> Answered<'a> {
             return None;
         }
         let silent = other(heard);
-        let what = format!(
-            "{} packets from the {}, none from the {}",
-            stream.packets,
-            sender(heard),
-            sender(silent)
-        );
         let (code, why) = match sees(stream.src.ip, stream.dst.ip) {
             TapSees::BothDirections => (NoteCode::OneWay, "both directions of other calls there are seen"),
             _ => (NoteCode::DirectionNotCaptured, "this tap was not seen to see that direction"),
         };
-        let note = numbered(code, Some(silent), (length, ONE_WAY_MS), format!("{what}; {why}"));
+        let evidence = (self.texts)(format_args!(
+            "{} packets from the {}, none from the {}; {why}",
+            stream.packets,
+            sender(heard),
+            sender(silent)
+        ));
+        let note = numbered(code, Some(silent), (length, ONE_WAY_MS), evidence);
         Some(Note { since: Some(self.answer), ..note })
     }
 
@@ -192,12 +204,12 @@ impl<'a> Answered<'a> {
         if between < ONE_WAY_END_MS || goes_on <= self.answer || !mirrored {
             return None;
         }
-        let evidence = format!(
+        let evidence = (self.texts)(format_args!(
             "the {} sent nothing more, the {} for another {:.1} s",
             sender(silent),
             sender(heard),
             between / 1e3
-        );
+        ));
         let note = numbered(NoteCode::OneWay, Some(silent), (between, ONE_WAY_END_MS), evidence);
         Some(Note { since: Some(last.max(self.answer)), ..note })
     }
@@ -208,7 +220,8 @@ impl<'a> Answered<'a> {
         if repeated < NO_ACK || self.facts.acknowledged {
             return None;
         }
-        let evidence = format!("the answer was repeated {repeated} times, no ACK was seen");
+        let evidence =
+            (self.texts)(format_args!("the answer was repeated {repeated} times, no ACK was seen"));
         let note = numbered(NoteCode::NoAck, None, (repeated, NO_ACK), evidence);
         Some(Note { since: Some(self.answer), ..note })
     }
@@ -221,7 +234,7 @@ impl<'a> Answered<'a> {
             Some(contact) => ("as the Contact for the ACK", contact),
             None => ("for media", media?),
         };
-        let evidence = format!("{announced} was announced {of} in messages from {seen}");
+        let evidence = (self.texts)(format_args!("{announced} was announced {of} in messages from {seen}"));
         Some(Note::new(NoteCode::Nat, evidence))
     }
 
@@ -232,46 +245,49 @@ impl<'a> Answered<'a> {
             if wait < LATE_MEDIA_MS || !self.of(direction).all(is_steady) {
                 return None;
             }
-            let evidence = format!(
+            let evidence = (self.texts)(format_args!(
                 "the first packet from the {} came {:.1} s after the answer",
                 sender(direction),
                 wait / 1e3
-            );
+            ));
             let note = numbered(NoteCode::LateMedia, Some(direction), (wait, LATE_MEDIA_MS), evidence);
             Some(Note { since: Some(self.answer), ..note })
         })
     }
 
     /// The two directions of one path, compared.
-    fn differences(&self) -> Vec<Note> {
-        let Some((there, back)) = self.both_ways() else { return Vec::new() };
-        let mut notes = Vec::new();
+    fn differences(&self, notes: &mut Vec<Note>) {
+        let Some((there, back)) = self.both_ways() else { return };
         if let (Some(one), Some(two)) = (&there.codec, &back.codec) {
             if !one.eq_ignore_ascii_case(two) {
-                let evidence = format!("the caller sent {one}, the callee {two}");
+                let evidence = (self.texts)(format_args!("the caller sent {one}, the callee {two}"));
                 notes.push(Note::new(NoteCode::CodecsDiffer, evidence));
             } else if there.payload_type != back.payload_type {
                 let (one_type, two_type) = (there.payload_type, back.payload_type);
-                let evidence =
-                    format!("{one} was type {one_type} from the caller, {two_type} from the callee");
+                let evidence = (self.texts)(format_args!(
+                    "{one} was type {one_type} from the caller, {two_type} from the callee"
+                ));
                 notes.push(Note::new(NoteCode::PayloadTypesDiffer, evidence));
             }
         }
         if let (Some(one), Some(two)) = (there.ptime_ms, back.ptime_ms)
             && (one - two).abs() >= 1.0
         {
-            let evidence = format!("the caller sent packets of {one:.0} ms, the callee of {two:.0} ms");
+            let evidence = (self.texts)(format_args!(
+                "the caller sent packets of {one:.0} ms, the callee of {two:.0} ms"
+            ));
             notes.push(Note::new(NoteCode::PacketTimesDiffer, evidence));
         }
         let lengths = [self.answered_ms(there), self.answered_ms(back)];
         let (difference, longer) = ((lengths[0] - lengths[1]).abs(), lengths[0].max(lengths[1]));
         if difference >= DURATION_MS && difference * 100.0 >= longer * DURATION_PCT {
             let seconds = lengths.map(|length| length / 1e3);
-            let evidence =
-                format!("{:.1} s from the caller, {:.1} s from the callee", seconds[0], seconds[1]);
+            let evidence = (self.texts)(format_args!(
+                "{:.1} s from the caller, {:.1} s from the callee",
+                seconds[0], seconds[1]
+            ));
             notes.push(numbered(NoteCode::DurationsDiffer, None, (difference, DURATION_MS), evidence));
         }
-        notes
     }
 
     /// The longest stream of the caller that has one against it between the same ports, where each direction

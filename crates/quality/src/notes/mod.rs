@@ -44,6 +44,23 @@ pub struct MediaFacts {
     pub is_at_twin: bool,
 }
 
+impl MediaFacts {
+    /// Nothing was told.
+    pub const NONE: Self = Self {
+        encrypted: false,
+        restricted: false,
+        ice: false,
+        announced: [None; 2],
+        ptime: [None; 2],
+        private: [None; 2],
+        answers_repeated: 0,
+        acknowledged: false,
+        private_contact: None,
+        fax: None,
+        is_at_twin: false,
+    };
+}
+
 /// What the tap is known to see of media.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TapSees {

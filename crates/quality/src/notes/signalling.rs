@@ -1,6 +1,10 @@
 //! Notes of a call that its signalling alone tells.
 
+use std::fmt;
+
 use ringtap_model::{Nanos, Note, NoteCode, Party};
+
+use crate::Texts;
 
 /// A session that ran out, RFC 4028.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,78 +48,93 @@ pub struct Transfer {
 }
 
 /// The session of the call ran out.
-pub fn session_expired(expiry: &Expiry) -> Note {
+pub fn session_expired(expiry: &Expiry, texts: Texts<'_>) -> Note {
     let Expiry { at, seconds, refresher, refused } = *expiry;
-    let who = refresher.map_or_else(String::new, |party| format!(", which the {} refreshes,", party.name()));
-    let refused = match refused {
-        None => String::new(),
-        Some(0) => "; a refresh was refused with 422".to_owned(),
-        Some(least) => format!("; a refresh was refused with 422, at least {least} s are wanted"),
+    let (before, who, after) = match refresher {
+        None => ("", "", ""),
+        Some(party) => (", which the ", party.name(), " refreshes,"),
     };
-    let evidence = format!("the session of {seconds} s{who} ran out, and no BYE was seen{refused}");
+    let refused = fmt::from_fn(|f| match refused {
+        None => Ok(()),
+        Some(0) => f.write_str("; a refresh was refused with 422"),
+        Some(least) => write!(f, "; a refresh was refused with 422, at least {least} s are wanted"),
+    });
+    let evidence = texts(format_args!(
+        "the session of {seconds} s{before}{who}{after} ran out, and no BYE was seen{refused}"
+    ));
     let value = Some(f64::from(seconds));
     Note { since: Some(at), value, ..Note::new(NoteCode::SessionExpired, evidence) }
 }
 
 /// What one side's holds amount to; None without any.
-pub fn hold(by: Party, facts: &HoldFacts) -> Option<Note> {
+pub fn hold(by: Party, facts: &HoldFacts, texts: Texts<'_>) -> Option<Note> {
     let since = facts.first?;
-    let how_often = match facts.times {
-        0 | 1 => "once".to_owned(),
-        times => format!("{times} times"),
-    };
+    let how_often = fmt::from_fn(|f| match facts.times {
+        0 | 1 => f.write_str("once"),
+        times => write!(f, "{times} times"),
+    });
     let seconds = facts.length.millis_f64() / 1e3;
     let until = if facts.is_on { ", until the end" } else { "" };
-    let evidence =
-        format!("the {} put the other side on hold {how_often}, for {seconds:.1} s{until}", by.name());
+    let evidence = texts(format_args!(
+        "the {} put the other side on hold {how_often}, for {seconds:.1} s{until}",
+        by.name()
+    ));
     let value = Some((seconds * 1e3).round() / 1e3);
     Some(Note { since: Some(since), value, ..Note::new(NoteCode::Hold, evidence) })
 }
 
 /// To whom the call was transferred.
-pub fn transfer(transfer: &Transfer) -> Note {
+pub fn transfer(transfer: &Transfer, texts: Texts<'_>) -> Note {
     let Transfer { at, by, to, is_attended, refused } = transfer;
     let how = if *is_attended { "whom it had called before" } else { "without asking" };
-    let mut evidence = match by {
-        Some(party) => format!("the {} sent the other side to {to}, {how}", party.name()),
-        None => format!("it takes the place of the call {to}"),
+    let refused = fmt::from_fn(|f| match refused {
+        Some(code) => write!(f, "; refused with {code}"),
+        None => Ok(()),
+    });
+    let evidence = match by {
+        Some(party) => {
+            texts(format_args!("the {} sent the other side to {to}, {how}{refused}", party.name()))
+        }
+        None => texts(format_args!("it takes the place of the call {to}{refused}")),
     };
-    if let Some(code) = refused {
-        evidence += &format!("; refused with {code}");
-    }
     Note { since: Some(*at), ..Note::new(NoteCode::Transfer, evidence) }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::format;
+
     use super::*;
 
     #[test]
     fn the_evidence_is_a_sentence() {
         let at = Nanos::from_secs(7);
         let expiry = Expiry { at, seconds: 1800, refresher: Some(Party::Caller), refused: Some(3600) };
-        let note = session_expired(&expiry);
+        let note = session_expired(&expiry, &format);
         assert_eq!(
             note.evidence,
             "the session of 1800 s, which the caller refreshes, ran out, and no BYE was seen; a refresh was \
              refused with 422, at least 3600 s are wanted"
         );
         assert_eq!((note.since, note.value), (Some(at), Some(1800.0)));
-        let plain = session_expired(&Expiry { refresher: None, refused: None, ..expiry });
+        let plain = session_expired(&Expiry { refresher: None, refused: None, ..expiry }, &format);
         assert_eq!(plain.evidence, "the session of 1800 s ran out, and no BYE was seen");
         let facts = HoldFacts { first: Some(at), times: 2, length: Nanos::from_millis(65_040), is_on: true };
-        let note = hold(Party::Callee, &facts).unwrap();
+        let note = hold(Party::Callee, &facts, &format).unwrap();
         assert_eq!(note.evidence, "the callee put the other side on hold 2 times, for 65.0 s, until the end");
-        assert_eq!(hold(Party::Callee, &HoldFacts::default()), None);
+        assert_eq!(hold(Party::Callee, &HoldFacts::default(), &format), None);
         let asked =
             Transfer { at, by: Some(Party::Callee), to: "carol".into(), is_attended: false, refused: None };
-        assert_eq!(transfer(&asked).evidence, "the callee sent the other side to carol, without asking");
+        assert_eq!(
+            transfer(&asked, &format).evidence,
+            "the callee sent the other side to carol, without asking"
+        );
         let refused = Transfer { refused: Some(603), is_attended: true, ..asked.clone() };
         assert_eq!(
-            transfer(&refused).evidence,
+            transfer(&refused, &format).evidence,
             "the callee sent the other side to carol, whom it had called before; refused with 603"
         );
         let result = Transfer { by: None, to: "a@b".into(), ..asked };
-        assert_eq!(transfer(&result).evidence, "it takes the place of the call a@b");
+        assert_eq!(transfer(&result, &format).evidence, "it takes the place of the call a@b");
     }
 }

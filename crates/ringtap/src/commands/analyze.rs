@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 use ringtap_conversation::Joiner;
-use ringtap_engine::{Sink, StreamEnd};
+use ringtap_engine::{RecordedPackets, Sink, StreamEnd};
 use ringtap_kpi::Trunks;
 use ringtap_model::{Call, Filter, Message, Registration, Stream};
 use ringtap_report::summary::Summary;
@@ -114,6 +114,8 @@ impl Analyze {
             store,
             summary: Summary::default(),
             failed: None,
+            read: Vec::new(),
+            streams: Vec::new(),
         };
         let pass = input.pass_records(self.workers, &mut report, &bar)?;
         let Report { page, store, summary, failed, .. } = report;
@@ -157,7 +159,13 @@ struct Report<'a> {
     summary: Summary,
     /// The first error of the output; nothing is written after it.
     failed: Option<anyhow::Error>,
+    /// What was read, for its memory, and a list for the streams of the next.
+    read: Vec<(Call, Vec<StreamEnd>)>,
+    streams: Vec<Stream>,
 }
+
+/// Records that are given back at once.
+const MOST_READ: usize = 64;
 
 impl Report<'_> {
     /// Prints a record, and stores it if there is a database.
@@ -176,20 +184,32 @@ impl Report<'_> {
 }
 
 impl Sink for Report<'_> {
-    fn call(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
+    fn call(&mut self, mut call: Call, mut ends: Vec<StreamEnd>) {
         self.trunks.annotate(&mut call);
         self.identities.check(&mut call);
         // Calls that the filter leaves out join others all the same.
         for amendment in self.joiner.add(&mut call) {
             self.keep(|page| page.amend(&amendment), |store| store.amend(&amendment));
         }
-        let streams: Vec<Stream> = streams.into_iter().map(|stream| stream.record).collect();
-        if !self.filter.selects_call(&call, &streams) {
-            return self.summary.left_out();
+        let mut streams = std::mem::take(&mut self.streams);
+        streams.extend(ends.drain(..).map(|stream| stream.record));
+        if self.filter.selects_call(&call, &streams) {
+            self.summary.call(&call);
+            streams.iter().for_each(|stream| self.summary.stream(stream));
+            self.keep(|page| page.call(&call, &streams), |store| store.call(&call, &streams));
+        } else {
+            self.summary.left_out();
         }
-        self.summary.call(&call);
-        streams.iter().for_each(|stream| self.summary.stream(stream));
-        self.keep(|page| page.call(&call, &streams), |store| store.call(&call, &streams));
+        let (serial, recorded) = (0, RecordedPackets::default());
+        ends.extend(streams.drain(..).map(|record| StreamEnd { serial, record, recorded }));
+        self.streams = streams;
+        if self.read.len() < MOST_READ {
+            self.read.push((call, ends));
+        }
+    }
+
+    fn give_back(&mut self) -> Option<(Call, Vec<StreamEnd>)> {
+        self.read.pop()
     }
 
     fn stream(&mut self, stream: StreamEnd) {

@@ -84,6 +84,9 @@ impl<'a, S: Sink> InOrder<'a, S> {
 }
 
 impl<S: Sink> Sink for InOrder<'_, S> {
+    fn give_back(&mut self) -> Option<(Call, Vec<StreamEnd>)> {
+        self.sink.give_back()
+    }
     fn call(&mut self, call: Call, streams: Vec<StreamEnd>) {
         self.found.call(call, streams);
     }

@@ -121,6 +121,9 @@ pub(super) fn pass_groups<S: Sink>(groups: Groups, completer: &Completer, sink: 
         for one in found {
             match one {
                 Found::Call(call) => {
+                    while let Some((call, streams)) = sink.give_back() {
+                        completer.reuse(call, streams);
+                    }
                     let (call, streams) = completer.complete(call);
                     sink.call(call, streams);
                 }

@@ -2,6 +2,8 @@
 
 use ringtap_wire::rtcp::{Block, FeedbackKind};
 
+use crate::spare::Spare;
+
 /// Names of application-defined packets that are counted apart.
 const MAX_NAMES: usize = 4;
 
@@ -82,16 +84,21 @@ impl MessageCounts {
     }
 
     /// `name=count` of each that there was.
-    pub(crate) fn texts(&self) -> Vec<String> {
-        let feedback = FeedbackKind::ALL.iter().map(|kind| kind.name().to_owned()).zip(self.feedback);
-        let blocks = BlockKind::ALL.iter().map(|(_, name)| (*name).to_owned()).zip(self.blocks);
-        let shown = |name: &[u8; 4]| {
-            let byte = |byte: &u8| if byte.is_ascii_graphic() { char::from(*byte) } else { '.' };
-            format!("app:{}", name.iter().map(byte).collect::<String>())
-        };
-        let names = self.names.iter().map(|(name, count)| (shown(name), *count));
-        let all = feedback.chain(blocks).chain(names).chain([("app:other".to_owned(), self.other)]);
-        all.filter(|(_, count)| *count > 0).map(|(name, count)| format!("{name}={count}")).collect()
+    pub(crate) fn texts(&self, spare: &Spare) -> Vec<String> {
+        let mut texts = spare.words.take_any();
+        let feedback = FeedbackKind::ALL.iter().map(|kind| kind.name()).zip(self.feedback);
+        let blocks = BlockKind::ALL.iter().map(|(_, name)| *name).zip(self.blocks);
+        let counted = |(_, count): &(&str, _)| *count > 0;
+        let known = feedback.chain(blocks).filter(counted);
+        texts.extend(known.map(|(name, count)| spare.written(format_args!("{name}={count}"))));
+        for (name, count) in self.names.iter().filter(|(_, count)| *count > 0) {
+            let [a, b, c, d] = name.map(|byte| if byte.is_ascii_graphic() { char::from(byte) } else { '.' });
+            texts.push(spare.written(format_args!("app:{a}{b}{c}{d}={count}")));
+        }
+        if self.other > 0 {
+            texts.push(spare.written(format_args!("app:other={}", self.other)));
+        }
+        texts
     }
 }
 
@@ -102,14 +109,14 @@ mod tests {
     #[test]
     fn kinds_are_counted_by_name_and_names_beyond_the_fourth_together() {
         let mut counts = MessageCounts::default();
-        assert_eq!(counts.texts(), [""; 0]);
+        assert_eq!(counts.texts(&Spare::default()), [""; 0]);
         (0..3).for_each(|_| counts.add(MessageKind::Feedback(FeedbackKind::Nack)));
         counts.add(MessageKind::Block(BlockKind::Summary));
         for name in [b"PoC1", b"one\0", b"PoC1", b"tre ", b"fo\xffr", b"five", b"six6"] {
             counts.add(MessageKind::Application(*name));
         }
         let wanted = ["nack=3", "xr:summary=1", "app:PoC1=2", "app:one.=1", "app:tre.=1", "app:fo.r=1"];
-        assert_eq!(counts.texts(), [&wanted[..], &["app:other=2"]].concat());
+        assert_eq!(counts.texts(&Spare::default()), [&wanted[..], &["app:other=2"]].concat());
         for (number, (kind, _)) in BlockKind::ALL.iter().enumerate() {
             assert_eq!(*kind as usize, number);
         }

@@ -5,7 +5,8 @@ use ringtap_quality::LossPlace;
 use ringtap_wire::rtcp::VoipMetrics;
 
 use super::{BlockRow, FarEnd, SentRow, VoipRow};
-use crate::text::{round, round3, text};
+use crate::spare::Spare;
+use crate::text::{round, round3, text_in};
 
 /// The fields of a record that RTCP fills.
 #[derive(Default)]
@@ -49,7 +50,7 @@ pub(crate) struct VoipFields {
 
 impl FarEndFields {
     /// Of a stream whose RTP clock is `clock`.
-    pub(crate) fn new(far: Option<&FarEnd>, clock: Option<Hz>) -> Self {
+    pub(crate) fn new(far: Option<&FarEnd>, clock: Option<Hz>, spare: &Spare) -> Self {
         let Some(far) = far else { return Self::default() };
         let reported = Some(far).filter(|far| far.reports > 0);
         let sender = Some(far).filter(|far| far.sender_reports.count > 0);
@@ -69,9 +70,9 @@ impl FarEndFields {
             sent_packets: sender.map(|far| u64::from(far.sent_packets)),
             sent_bytes: sender.map(|far| u64::from(far.sent_octets)),
             bye: far.bye,
-            cname: far.cname.as_deref().and_then(text).map(Into::into),
-            counts: far.messages.as_ref().map_or_else(Vec::new, |counts| counts.texts()),
-            list: far.list(clock),
+            cname: far.cname.as_deref().and_then(|name| text_in(name, spare)),
+            counts: far.messages.as_ref().map_or_else(Vec::new, |counts| counts.texts(spare)),
+            list: far.list(clock, spare),
             voip_reports: extended.map(|extended| u64::from(extended.count)).filter(|count| *count > 0),
             voip: newest.map_or_else(VoipFields::default, |(metrics, _)| VoipFields::new(metrics)),
         }
@@ -141,13 +142,12 @@ impl VoipFields {
 
 impl FarEnd {
     /// The stored reports in order of time.
-    fn list(&self, clock: Option<Hz>) -> Vec<RtcpReport> {
+    fn list(&self, clock: Option<Hz>, spare: &Spare) -> Vec<RtcpReport> {
         let voip = self.extended.iter().flat_map(|extended| extended.voip.rows());
-        let mut list = Vec::with_capacity(self.rows());
-        list.extend(self.blocks.rows().iter().map(|row| row.report(clock)));
-        list.extend(voip.map(VoipRow::report));
-        list.extend(self.sent.rows().iter().map(SentRow::report));
-        list.sort_by_key(|report| report.time);
+        let mut list = spare.reports.take(self.rows());
+        merge(&mut list, self.blocks.rows().iter().map(|row| row.report(clock)));
+        merge(&mut list, voip.map(VoipRow::report));
+        merge(&mut list, self.sent.rows().iter().map(SentRow::report));
         list
     }
 
@@ -161,6 +161,15 @@ impl FarEnd {
     pub(crate) fn own_round_trip(&self) -> Option<Nanos> {
         let (metrics, _) = self.extended.as_ref()?.newest.as_ref()?;
         Some(Nanos::from_millis(u64::from(metrics.round_trip_delay))).filter(|delay| *delay > Nanos::ZERO)
+    }
+}
+
+/// Adds reports to others that are in order of time, each after those of the same time. Sorting all of them
+/// would allocate.
+fn merge(list: &mut Vec<RtcpReport>, reports: impl Iterator<Item = RtcpReport>) {
+    for report in reports {
+        let place = list.partition_point(|other| other.time <= report.time);
+        list.insert(place, report);
     }
 }
 

@@ -27,8 +27,9 @@ use super::seen::SeenMessages;
 use super::session_timer::{NEVER, SessionTimer};
 use crate::address_text::AddressText;
 use crate::context::Hop;
+use crate::spare::Spare;
 use crate::table::hash::{self, Hasher};
-use crate::text::text;
+use crate::text::{text, text_in};
 use crate::trackers::callid::CallId;
 use crate::update::{CallStatus, Side};
 
@@ -127,16 +128,16 @@ pub(crate) struct CallEntry {
 /// What its record tells of a call beside its course: written by one message each.
 #[derive(Clone, Default)]
 struct Parties {
-    from_user: Option<Box<str>>,
-    from_host: Option<Box<str>>,
-    from_display: Option<Box<str>>,
-    to_user: Option<Box<str>>,
-    to_host: Option<Box<str>>,
-    ruri_user: Option<Box<str>>,
-    ruri_host: Option<Box<str>>,
-    asserted: Option<Box<str>>,
-    agents: [Option<Box<str>>; 2],
-    final_reason: Option<Box<str>>,
+    from_user: Option<String>,
+    from_host: Option<String>,
+    from_display: Option<String>,
+    to_user: Option<String>,
+    to_host: Option<String>,
+    ruri_user: Option<String>,
+    ruri_host: Option<String>,
+    asserted: Option<String>,
+    agents: [Option<String>; 2],
+    final_reason: Option<String>,
     diverted: Vec<String>,
     digits: Vec<Dtmf>,
     reports: Vec<QualityReport>,
@@ -206,7 +207,7 @@ impl CallEntry {
 
     /// Takes a message of this Call-ID. The first must be one of an INVITE transaction.
     // HOT: once a message of a call.
-    pub(crate) fn handle(&mut self, received: &CallMessage<'_>, hasher: &Hasher) -> Handled {
+    pub(crate) fn handle(&mut self, received: &CallMessage<'_>, hasher: &Hasher, spare: &Spare) -> Handled {
         let CallMessage { message, hop, cseq, .. } = *received;
         let novelty = self.novelty(received);
         if novelty == Novelty::Mirrored {
@@ -221,7 +222,7 @@ impl CallEntry {
             return Handled { novelty, side: Side::Caller };
         }
         if self.messages == 1 || (self.invite.is_none() && is_invite(message)) {
-            self.set_parties(received, hasher);
+            self.set_parties(received, hasher, spare);
         }
         if hop.time > self.session_end {
             // It goes on: its refresh was not seen here.
@@ -229,7 +230,7 @@ impl CallEntry {
         }
         self.round_trip(received);
         let side = self.sender(received, hasher);
-        self.record_agent(message, side);
+        self.record_agent(message, side, spare);
         self.add_links(received, side);
         if let Some(cause) = message.reason_q850() {
             self.cause = Some(cause);
@@ -248,7 +249,7 @@ impl CallEntry {
                     self.add_statistics(message, side, hop.time);
                 }
                 if let Some(cseq) = cseq {
-                    self.response(message, cseq, code, reason, hop.time);
+                    self.response(message, cseq, (code, reason), hop.time, spare);
                 }
                 self.answered_within(received, code, side.other());
             }
@@ -267,11 +268,12 @@ impl CallEntry {
     }
 
     /// Parties, from the first INVITE, or from whatever message of the call came first.
-    fn set_parties(&mut self, received: &CallMessage<'_>, hasher: &Hasher) {
+    fn set_parties(&mut self, received: &CallMessage<'_>, hasher: &Hasher, spare: &Spare) {
         let CallMessage { message, hop, .. } = *received;
         self.has_grown = true;
         self.forget_id();
         let parties = &mut *self.parties;
+        let text = |bytes: &[u8]| text_in(bytes, spare);
         if is_invite(message) {
             (self.src, self.dst, self.transport) = (hop.src, hop.dst, hop.transport);
         } else if message.code().is_some() {
@@ -279,18 +281,18 @@ impl CallEntry {
         }
         if let Some(from) = message.from() {
             parties.from_user = from.uri.user.and_then(text);
-            parties.from_host = host(from.uri.host);
+            parties.from_host = host(from.uri.host, spare);
             parties.from_display = from.display.and_then(text);
             self.caller_tag = tag_hash(from.tag(), hasher);
             self.caller_from = received.from;
         }
         if let Some(to) = message.to() {
             parties.to_user = to.uri.user.and_then(text);
-            parties.to_host = host(to.uri.host);
+            parties.to_host = host(to.uri.host, spare);
         }
         if let Some(uri) = message.request_uri() {
             parties.ruri_user = uri.user.and_then(text);
-            parties.ruri_host = host(uri.host);
+            parties.ruri_host = host(uri.host, spare);
         }
         parties.asserted = message
             .values(Header::PAssertedIdentity)
@@ -312,12 +314,12 @@ impl CallEntry {
         if received.message.code().is_some() { requester.other() } else { requester }
     }
 
-    fn record_agent(&mut self, message: &Message<'_>, side: Side) {
+    fn record_agent(&mut self, message: &Message<'_>, side: Side, spare: &Spare) {
         if self.has_agent[side as usize] {
             return;
         }
-        let agent =
-            message.header(Header::UserAgent).or_else(|| message.header(Header::Server)).and_then(text);
+        let agent = message.header(Header::UserAgent).or_else(|| message.header(Header::Server));
+        let agent = agent.and_then(|agent| text_in(agent, spare));
         if agent.is_some() {
             self.has_agent[side as usize] = true;
             self.has_grown = true;
@@ -405,7 +407,14 @@ impl CallEntry {
         self.add_diverted(message.values(Header::HistoryInfo));
     }
 
-    fn response(&mut self, message: &Message<'_>, cseq: u32, code: u16, reason: &[u8], time: Nanos) {
+    fn response(
+        &mut self,
+        message: &Message<'_>,
+        cseq: u32,
+        (code, reason): (u16, &[u8]),
+        time: Nanos,
+        spare: &Spare,
+    ) {
         if self.answer.is_some() && cseq != self.attempt {
             // A re-INVITE's: the call stands as it stood.
             return;
@@ -418,14 +427,14 @@ impl CallEntry {
                 if self.answer.is_none() {
                     self.answer = Some(time);
                     self.attempt = self.attempt.max(cseq);
-                    self.set_final(code, reason);
+                    self.set_final(code, reason, spare);
                 }
             }
             // A branch that failed does not undo an answer on another (RFC 3261 section 16.7).
             _ if self.answer.is_some() => {}
             _ => {
                 self.failure = Some(self.failure.unwrap_or(time));
-                self.set_final(code, reason);
+                self.set_final(code, reason, spare);
                 if (300..400).contains(&code) {
                     self.add_diverted(message.values(Header::Contact));
                 }
@@ -440,10 +449,10 @@ impl CallEntry {
         }
     }
 
-    fn set_final(&mut self, code: u16, reason: &[u8]) {
+    fn set_final(&mut self, code: u16, reason: &[u8], spare: &Spare) {
         self.final_code = code;
         self.has_grown = true;
-        self.parties.final_reason = text(reason);
+        self.parties.final_reason = text_in(reason, spare);
     }
 
     /// Numbers that the call was routed on to.
@@ -545,8 +554,8 @@ fn is_invite(message: &Message<'_>) -> bool {
 }
 
 /// The host as RFC 3261 writes it: an IPv6 address in brackets.
-fn host(host: &[u8]) -> Option<Box<str>> {
-    if host.contains(&b':') { text(&[b"[", host, b"]"].concat()) } else { text(host) }
+fn host(host: &[u8], spare: &Spare) -> Option<String> {
+    if host.contains(&b':') { text_in(&[b"[", host, b"]"].concat(), spare) } else { text_in(host, spare) }
 }
 
 fn tag_hash(tag: Option<&[u8]>, hasher: &Hasher) -> u64 {

@@ -14,6 +14,7 @@ use crate::counters::Counters;
 use crate::media::StreamTable;
 use crate::memory::MemoryShares;
 use crate::sink::{CallNumber, CallPhase, Sink};
+use crate::spare::Spare;
 use crate::table::hash::Hasher;
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
@@ -30,7 +31,13 @@ pub(crate) struct CallTracker {
     /// Calls whose BYE was probably lost.
     lost: usize,
     strays: Strays,
+    /// Those of calls that ended, for others.
+    #[expect(clippy::vec_box, reason = "the boxes are what is kept")]
+    boxes: Vec<Box<EndedCall>>,
 }
+
+/// Boxes that stay: calls end one at a time, unless other workers have streams of them.
+const MOST_BOXES: usize = 16;
 
 impl Tracker for CallTracker {
     const WANTS: Wants = Wants { sip: true, ..Wants::NOTHING };
@@ -53,7 +60,7 @@ impl Tracker for CallTracker {
         let (hasher, Some(call)) = calls.with_hasher(slot) else { return };
         let (progress, status) = (Progress::of(call), call.announced.then(|| call.status()));
         let was_lost = call.lost_since.is_some();
-        let Handled { novelty, side } = call.handle(&received, hasher);
+        let Handled { novelty, side } = call.handle(&received, hasher, &cx.streams.memory.spare);
         *lost -= usize::from(was_lost && call.lost_since.is_none());
         if S::PROGRESS || cx.requests.wants_phases {
             progress.report(call, CallNumber(name), cx);
@@ -72,7 +79,8 @@ impl Tracker for CallTracker {
             let ends = announced(call, body, by, &mut cx.streams.codecs, types);
             ends.iter().for_each(|(end, _)| cx.streams.prefetch_endpoint_index(*end));
             cx.streams.prefetch_call_replica(name);
-            call.add_description(body, ends.first().map(|(end, _)| *end), side);
+            let first = ends.first().map(|(end, _)| *end);
+            call.add_description(body, first, side, &cx.streams.memory.spare);
             ends
         });
         if !ends.is_empty() {
@@ -137,6 +145,7 @@ impl CallTracker {
             types: TypeCache::new(hasher.clone()),
             lost: 0,
             strays: Strays::default(),
+            boxes: Vec::new(),
             config: config.clone(),
         }
     }
@@ -219,7 +228,7 @@ impl CallTracker {
         let last = call.last.max(heard);
         let deadline = if over { call.last + limit } else { last + limit };
         if deadline <= now {
-            cx.requests.ended = self.end(ticket.slot, !over, cx.drops);
+            cx.requests.ended = self.end(ticket.slot, !over, cx.drops, &cx.streams.memory.spare);
             return;
         }
         if over || !call.is_answered() {
@@ -273,14 +282,14 @@ impl CallTracker {
         (call_id, hash): (&[u8], u64),
         hop: &Hop,
         (now, drops): (Nanos, u64),
-        counters: &mut Counters,
+        (counters, spare): (&mut Counters, &Spare),
     ) -> Option<Box<EndedCall>> {
         if self.calls.find(call_id, hash).is_some() {
             return None;
         }
         let slot = self.calls.to_evict(hop.src.ip, now)?;
         counters.calls_evicted += u64::from(self.calls.is_unanswered(slot));
-        self.end(slot, false, drops)
+        self.end(slot, false, drops, spare)
     }
 
     /// Whether calls may have to give way before another begins.
@@ -290,14 +299,32 @@ impl CallTracker {
     }
 
     /// Ends a call.
-    pub(crate) fn end(&mut self, slot: u32, timed_out: bool, drops: u64) -> Option<Box<EndedCall>> {
+    pub(crate) fn end(
+        &mut self,
+        slot: u32,
+        timed_out: bool,
+        drops: u64,
+        spare: &Spare,
+    ) -> Option<Box<EndedCall>> {
         let media = CallRef::new(self.worker, self.calls.ticket(slot));
         let call = self.calls.remove(slot)?;
         self.lost -= usize::from(call.lost_since.is_some());
         let (rtt, media) = (call.rtt(), call.announced.then_some(media));
         let (facts, silent_since) = (call.media_facts(), call.silent_since());
-        let record = call.into_record(timed_out, drops);
-        Some(Box::new(EndedCall { record, rtt, media, facts, silent_since }))
+        let record = call.into_record(timed_out, drops, spare);
+        let ended = EndedCall { record, rtt, media, facts, silent_since };
+        let Some(mut place) = self.boxes.pop() else { return Some(Box::new(ended)) };
+        *place = ended;
+        Some(place)
+    }
+
+    /// The call in a box, whose memory stays for the next one that ends.
+    pub(crate) fn unboxed(&mut self, mut ended: Box<EndedCall>) -> EndedCall {
+        let call = std::mem::replace(&mut *ended, EndedCall::NONE);
+        if self.boxes.len() < MOST_BOXES {
+            self.boxes.push(ended);
+        }
+        call
     }
 
     /// A call as if it ended now.

@@ -177,7 +177,7 @@ fn message_record(
     let parts = [call_id, &cseq.to_le_bytes(), &time, src.as_bytes(), dst.as_bytes()];
     MessageRecord {
         id: hash::id("message", parts),
-        call_id: kept.text(),
+        call_id: kept.text().into_owned(),
         src: hop.src,
         dst: hop.dst,
         from: message.from().and_then(|from| party(&from)),
@@ -208,7 +208,7 @@ fn transaction_record(
     Transaction {
         id: hash::id("transaction", parts),
         method: name.to_owned(),
-        call_id: kept.text(),
+        call_id: kept.text().into_owned(),
         src: hop.src,
         dst: hop.dst,
         from: message.from().and_then(|from| party(&from)),

@@ -20,7 +20,7 @@ impl CallEntry {
         let record = &call.record;
         let hop =
             Hop { time: call.until, src: record.src, dst: record.dst, transport: record.transport, ip_id: 0 };
-        let text = |field: &Option<String>| -> Option<Box<str>> { field.as_deref().map(Box::from) };
+        let text = Option::<String>::clone;
         let agents = [text(&record.user_agent_caller), text(&record.user_agent_callee)];
         let messages = record.messages.min(u32::MAX / 2);
         let parties = Parties {

@@ -1,12 +1,14 @@
 //! Hold and transfer, as a call's messages tell of them.
 
 use ringtap_model::{Nanos, Note};
+use ringtap_quality::Texts;
 use ringtap_quality::notes::{self, Transfer};
 use ringtap_wire::sip::{Header, NameAddr, Uri};
 
 use super::super::holds::AskedTransfer;
 use super::super::message::CallMessage;
 use super::{CallEntry, Parties};
+use crate::spare::Spare;
 use crate::text::text;
 use crate::update::Side;
 
@@ -61,13 +63,16 @@ impl CallEntry {
     }
 
     /// Notes of what signalling alone tells, of a call that ended then.
-    pub(super) fn signalling_notes(&self, parties: &Parties, end: Nanos) -> Vec<Note> {
+    pub(super) fn signalling_notes(&self, parties: &Parties, end: Nanos, spare: &Spare) -> Vec<Note> {
+        let texts: Texts<'_> = &|text| spare.written(text);
         let holds = [Side::Caller, Side::Callee]
             .into_iter()
-            .filter_map(|side| notes::hold(side.party(), &parties.holds[side as usize].until(end)));
-        let transfer = parties.transfer.as_ref().map(|asked| notes::transfer(&asked.transfer));
-        let expired = self.expiry(parties.timer).map(|expiry| notes::session_expired(&expiry));
-        expired.into_iter().chain(holds).chain(transfer).collect()
+            .filter_map(|side| notes::hold(side.party(), &parties.holds[side as usize].until(end), texts));
+        let transfer = parties.transfer.as_ref().map(|asked| notes::transfer(&asked.transfer, texts));
+        let expired = self.expiry(parties.timer).map(|expiry| notes::session_expired(&expiry, texts));
+        let mut all = spare.notes.take_any();
+        all.extend(expired.into_iter().chain(holds).chain(transfer));
+        all
     }
 }
 

@@ -33,7 +33,7 @@ impl CallEntry {
         let Some(digit) = digit_name(code) else { return };
         if self.parties.digits.len() < MAX_DIGITS {
             self.has_grown = true;
-            self.parties.digits.push(Dtmf { digit, source, time });
+            self.parties.digits.push(Dtmf { digit: digit.to_owned(), source, time });
         }
     }
 }

@@ -8,6 +8,7 @@ use super::super::links::LONGEST;
 use super::super::message::CallMessage;
 use super::CallEntry;
 use crate::context::Hop;
+use crate::spare::Spare;
 use crate::update::Side;
 
 /// A link that a call has once, as a bit.
@@ -64,7 +65,7 @@ impl CallEntry {
 
     /// Reads the links of a description: the session that it names, and where it wants its first medium.
     // HOT: once an offer and once an answer.
-    pub(crate) fn add_description(&mut self, body: &[u8], end: Option<Endpoint>, side: Side) {
+    pub(crate) fn add_description(&mut self, body: &[u8], end: Option<Endpoint>, side: Side, spare: &Spare) {
         let bit = 1 << side as u8;
         if self.linked & bit != 0 {
             return;
@@ -73,7 +74,8 @@ impl CallEntry {
         self.has_grown = true;
         self.parties.links.set_media(side, end);
         if let Some([user, session, address]) = origin(body) {
-            self.add_link("origin", &[user, b" ", session, b" ", address]);
+            let parts = [user, b" ", session, b" ", address];
+            self.has_grown |= self.parties.links.add_in("origin", &parts, Some(spare));
         }
     }
 

@@ -19,7 +19,7 @@ impl CallEntry {
 
     /// What it holds on the heap, here and in its replicas in as many workers, in bytes.
     pub(crate) fn heap_bytes(&self, workers: usize) -> usize {
-        let text = |text: &Option<Box<str>>| text.as_ref().map_or(0, |text| text.len() + ALLOCATION_BYTES);
+        let text = |text: &Option<String>| text.as_ref().map_or(0, |text| text.capacity() + ALLOCATION_BYTES);
         let parties = &self.parties;
         let texts = [
             &parties.from_user,

@@ -58,7 +58,7 @@ impl CallEntry {
     /// The party of the call that an address names.
     fn party(&self, address: &[u8]) -> Option<Party> {
         let user = text(NameAddr::parse(address)?.uri.user?)?;
-        let is = |known: &Option<Box<str>>| known.as_ref() == Some(&user);
+        let is = |known: &Option<String>| known.as_deref() == Some(&*user);
         let parties = &self.parties;
         let (is_caller, is_callee) = (is(&parties.from_user), is(&parties.to_user) || is(&parties.ruri_user));
         match (is_caller, is_callee) {
