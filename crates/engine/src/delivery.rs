@@ -99,8 +99,8 @@ impl<X: Tracker> Engine<X> {
             }
             return;
         }
-        while let Some((call, streams)) = sink.give_back() {
-            self.memory().reuse(call, streams);
+        while let Some((mut call, streams)) = sink.give_back() {
+            self.memory().reuse(&mut call, streams);
         }
         let ended = self.trackers.calls.unboxed(ended);
         let (record, streams) = complete(ended, figures, &self.receivers, (&self.paths, now), self.memory());
@@ -135,7 +135,7 @@ impl<X: Tracker> Engine<X> {
     }
 
     fn memory(&self) -> Memory<'_> {
-        Memory { own: &self.streams.memory, ends: &self.ends }
+        Memory { own: &self.streams.memory, ended: &self.streams.ended, ends: &self.ends }
     }
 
     /// What makes the records of its [deferred](Sink::deferred) calls.
@@ -196,21 +196,22 @@ impl<X: Tracker> Engine<X> {
 pub struct Completer {
     receivers: Receivers,
     paths: Arc<MediaPaths>,
-    memory: Mutex<(RecordMemory, Lists<StreamEnd>)>,
+    memory: Mutex<(RecordMemory, Lists<EndedStream>, Lists<StreamEnd>)>,
 }
 
 /// Memory for the records of a call.
 #[derive(Clone, Copy)]
 struct Memory<'a> {
     own: &'a RecordMemory,
+    ended: &'a Lists<EndedStream>,
     ends: &'a Lists<StreamEnd>,
 }
 
 impl Memory<'_> {
     /// Keeps the memory of records that a sink has given back.
-    fn reuse(self, call: Call, mut streams: Vec<StreamEnd>) {
+    fn reuse(self, call: &mut Call, mut streams: Vec<StreamEnd>) {
         self.own.spare.reuse(call);
-        streams.drain(..).for_each(|stream| self.own.spare.reuse_stream(stream.record));
+        streams.iter_mut().for_each(|stream| self.own.spare.reuse_stream(&mut stream.record));
         self.ends.give(streams);
     }
 }
@@ -220,16 +221,16 @@ impl Completer {
     pub fn complete(&self, call: DeferredCall) -> (Call, Vec<StreamEnd>) {
         let DeferredCall { ended, figures, now } = call;
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = Memory { own: &memory.0, ends: &memory.1 };
+        let memory = Memory { own: &memory.0, ended: &memory.1, ends: &memory.2 };
         let (record, streams) = complete(*ended, figures, &self.receivers, (&self.paths, now), memory);
         self.paths.add(&streams, now);
         (record, streams)
     }
 
     /// Makes further records in the memory of those that [`Sink::give_back`] gives.
-    pub fn reuse(&self, call: Call, streams: Vec<StreamEnd>) {
+    pub fn reuse(&self, mut call: Call, streams: Vec<StreamEnd>) {
         let memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        Memory { own: &memory.0, ends: &memory.1 }.reuse(call, streams);
+        Memory { own: &memory.0, ended: &memory.1, ends: &memory.2 }.reuse(&mut call, streams);
     }
 }
 
@@ -270,7 +271,7 @@ fn complete(
         let record = figures.record(Some(&context), receivers, memory.own);
         streams.push(StreamEnd { serial, record, recorded });
     }
-    memory.own.ended.give(figures);
+    memory.ended.give(figures);
     // A call that goes on over a restart has those of the last run already.
     if call.streams.capacity() == 0 {
         call.streams = spare.ids.take(streams.len());

@@ -3,6 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write};
+use std::mem::take;
 
 use ringtap_model::{Call, Dtmf, Id, Interval, Note, RtcpReport, Stream};
 
@@ -13,6 +14,7 @@ const MOST_TEXTS: usize = 256;
 /// Texts stay by the room they have: for 16 bytes, 32, 64, 128, 256.
 const SIZES: usize = 5;
 const SMALLEST: usize = 16;
+const LARGEST: usize = SMALLEST << (SIZES - 1);
 
 /// Emptied lists and texts of all that a record is made of. Without a sink that gives any back, memory comes
 /// from the allocator, and is as large as it has to be.
@@ -36,26 +38,25 @@ impl Spare {
         own
     }
 
-    /// As [`std::fmt::format`].
+    /// As [`std::fmt::format`], with room for a sentence.
     pub(crate) fn written(&self, text: fmt::Arguments<'_>) -> String {
-        let mut length = Length(0);
-        // Neither of the two writers fails.
-        let _ = length.write_fmt(text);
-        let mut own = self.empty_text(length.0);
+        if !self.is_used.get() {
+            return fmt::format(text);
+        }
+        let mut own = self.empty_text(LARGEST);
+        // A string takes whatever is written.
         let _ = own.write_fmt(text);
         own
     }
 
     pub(crate) fn empty_text(&self, length: usize) -> String {
-        let largest = SMALLEST << (SIZES - 1);
-        if length == 0 || length > largest || !self.is_used.get() {
+        if length == 0 || length > LARGEST || !self.is_used.get() {
             return String::with_capacity(length);
         }
-        let room = length.next_power_of_two().max(SMALLEST);
-        let size = (room / SMALLEST).ilog2() as usize;
-        // The next size has more room than is needed, which is better than none.
-        let mut found = self.texts[size..].iter().take(2).filter_map(|texts| texts.borrow_mut().pop());
-        found.next().unwrap_or_else(|| String::with_capacity(room))
+        // As many bits as the number of whole smallest ones that it is longer than.
+        let size = (usize::BITS - ((length - 1) / SMALLEST).leading_zeros()) as usize;
+        let found = self.texts.get(size).and_then(|texts| texts.borrow_mut().pop());
+        found.unwrap_or_else(|| String::with_capacity(SMALLEST << size))
     }
 
     pub(crate) fn give_text(&self, mut text: String) {
@@ -82,61 +83,51 @@ impl Spare {
         self.notes.give(notes);
     }
 
-    /// Keeps the memory of a call's record.
-    pub(crate) fn reuse(&self, call: Call) {
+    /// Takes the memory of a call's record out of it.
+    pub(crate) fn reuse(&self, call: &mut Call) {
         self.is_used.set(true);
         let texts = [
-            call.from_user,
-            call.from_host,
-            call.from_display,
-            call.to_user,
-            call.to_host,
-            call.ruri_user,
-            call.ruri_host,
-            call.asserted_identity,
-            call.trunk_from,
-            call.trunk_to,
-            call.origination_id,
-            call.final_reason,
-            call.user_agent_caller,
-            call.user_agent_callee,
-            Some(call.call_id),
+            &mut call.from_user,
+            &mut call.from_host,
+            &mut call.from_display,
+            &mut call.to_user,
+            &mut call.to_host,
+            &mut call.ruri_user,
+            &mut call.ruri_host,
+            &mut call.asserted_identity,
+            &mut call.trunk_from,
+            &mut call.trunk_to,
+            &mut call.origination_id,
+            &mut call.final_reason,
+            &mut call.user_agent_caller,
+            &mut call.user_agent_callee,
         ];
-        texts.into_iter().flatten().for_each(|text| self.give_text(text));
-        self.give_texts(call.diverted_to);
-        self.give_texts(call.links);
-        self.ids.give(call.streams);
-        let mut digits = call.dtmf;
+        texts.into_iter().filter_map(Option::take).for_each(|text| self.give_text(text));
+        self.give_text(take(&mut call.call_id));
+        self.give_texts(take(&mut call.diverted_to));
+        self.give_texts(take(&mut call.links));
+        self.ids.give(take(&mut call.streams));
+        let mut digits = take(&mut call.dtmf);
         digits.drain(..).for_each(|digit| self.give_text(digit.digit));
         self.digits.give(digits);
-        self.give_notes(call.notes);
+        self.give_notes(take(&mut call.notes));
     }
 
-    /// Keeps the memory of a stream's record.
-    pub(crate) fn reuse_stream(&self, stream: Stream) {
+    /// Takes the memory of a stream's record out of it.
+    pub(crate) fn reuse_stream(&self, stream: &mut Stream) {
         let texts = [
-            stream.call_id,
-            stream.codec,
-            stream.rtcp_cname,
-            stream.lost_at_evidence,
-            stream.mos_basis,
-            stream.mos_cq_basis,
+            &mut stream.call_id,
+            &mut stream.codec,
+            &mut stream.rtcp_cname,
+            &mut stream.lost_at_evidence,
+            &mut stream.mos_basis,
+            &mut stream.mos_cq_basis,
         ];
-        texts.into_iter().flatten().for_each(|text| self.give_text(text));
-        self.give_texts(stream.rtcp_counts);
-        self.reports.give(stream.reports);
-        self.intervals.give(stream.intervals);
-        self.give_notes(stream.notes);
-    }
-}
-
-/// Counts the bytes of a text.
-struct Length(usize);
-
-impl Write for Length {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0 += text.len();
-        Ok(())
+        texts.into_iter().filter_map(Option::take).for_each(|text| self.give_text(text));
+        self.give_texts(take(&mut stream.rtcp_counts));
+        self.reports.give(take(&mut stream.reports));
+        self.intervals.give(take(&mut stream.intervals));
+        self.give_notes(take(&mut stream.notes));
     }
 }
 
@@ -150,7 +141,7 @@ mod tests {
         assert_eq!(spare.text("13 characters").capacity(), 13);
         spare.is_used.set(true);
         for (length, room) in [(1, 16), (16, 16), (17, 32), (100, 128), (256, 256), (257, 257)] {
-            let text = spare.written(format_args!("{}", "x".repeat(length)));
+            let text = spare.text(&"x".repeat(length));
             assert_eq!((text.len(), text.capacity()), (length, room));
             let at = text.as_ptr();
             spare.give_text(text);
@@ -158,5 +149,8 @@ mod tests {
             assert_eq!(again.as_ptr() == at, length <= 256, "{length}");
             assert_eq!(again, "y".repeat(length));
         }
+        let sentence = spare.written(format_args!("{} of {}", 1, 2));
+        assert_eq!(sentence, "1 of 2");
+        assert!(sentence.capacity() >= LARGEST);
     }
 }

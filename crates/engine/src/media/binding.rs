@@ -136,7 +136,7 @@ impl StreamTable {
         for node in view.legs.iter().map(|leg| leg.node).chain(view.natted.iter().map(|leg| leg.node)) {
             self.endpoints.remove(node);
         }
-        let mut figures = self.memory.ended.take(view.retired.len() + view.flows.len());
+        let mut figures = self.ended.take(view.retired.len() + view.flows.len());
         figures.extend(view.retired);
         figures.extend(view.flows.iter().filter_map(|flow| self.end(*flow)));
         CallStreams { figures, is_at_twin }

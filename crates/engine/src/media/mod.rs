@@ -17,6 +17,7 @@ mod natted;
 mod numbering;
 mod payload_types;
 mod record;
+mod record_memory;
 mod replicas;
 mod rtcp_lookup;
 mod siblings;
@@ -33,10 +34,10 @@ pub(crate) use flow::{FlowKey, Key, RtpPacket};
 pub(crate) use numbering::Arrival;
 pub use record::stream_id;
 pub(crate) use record::{CallStreams, EndedStream, StreamContext};
+pub(crate) use record_memory::RecordMemory;
 
 use crate::codecs::Codecs;
 use crate::config::Config;
-use crate::spare::Spare;
 use crate::table::hash::Hasher;
 use crate::table::lists::Lists;
 use crate::table::rows::Rows;
@@ -98,17 +99,9 @@ pub(crate) struct StreamTable {
     worker: usize,
     workers: usize,
     pub(crate) counts: MediaCounts,
+    /// Memory for records, and for the lists of streams that end with a call.
     pub(crate) memory: RecordMemory,
-}
-
-/// Memory of what a stream ends with and of its record, for the next.
-#[derive(Default)]
-pub(crate) struct RecordMemory {
-    /// Of records.
-    pub(crate) spare: Spare,
     pub(crate) ended: Lists<EndedStream>,
-    rows: Lists<IntervalRow>,
-    digits: Lists<Digit>,
 }
 
 /// What a stream costs beside its entries in the tables of endpoints and intervals and in the index of flows.
@@ -134,6 +127,7 @@ impl StreamTable {
             workers,
             counts: MediaCounts::default(),
             memory: RecordMemory::default(),
+            ended: Lists::default(),
         }
     }
 

@@ -7,10 +7,10 @@ use ringtap_quality::{
     CodecProfile, LossFacts, LossPlace, MosBasis, Receivers, burst, codec, jitterbuffer, place,
 };
 
-use super::RecordMemory;
 use super::details::Digit;
 use super::far_end::{FarEnd, FarEndFields};
 use super::flow::{IntervalRow, Totals};
+use super::record_memory::RecordMemory;
 use super::sound::Sound;
 use crate::address_text::AddressText;
 use crate::codecs::Codec;
@@ -220,8 +220,7 @@ impl EndedStream {
             clipped_pct: flow.sound.share(flow.sound.clipped),
             ..far.stream(lost_at)
         };
-        memory.rows.give(self.intervals);
-        memory.digits.give(self.digits);
+        memory.give(self.intervals, self.digits);
         record
     }
 
