@@ -181,7 +181,7 @@ impl Script {
                 &(25 * count).to_be_bytes(),
                 &(4000 * count).to_be_bytes(),
                 &other,
-                &(u32::from(lost > 0) << 28 | lost * count).to_be_bytes(),
+                &((u32::from(lost > 0) << 28) | (lost * count)).to_be_bytes(),
                 &highest,
                 &[0, 0, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0],
                 &[0x81, 202, 0, 3],
