@@ -150,16 +150,27 @@ impl<X: Tracker> Engine<X> {
         self.receive_live(first, sink);
         let mut ring = self.prefetched.take().unwrap_or_default();
         self.counters.frames += frames.len() as u64;
-        ring.begin::<X>(frames, &self.streams, &self.hasher);
+        let targets = S::TARGETS.then(|| Arc::clone(&self.targets));
+        let mut view = targets.as_deref().map(Targets::view);
+        ring.begin::<X, S>(frames, &self.streams, &self.hasher, view.as_ref());
         for (index, frame) in frames.iter().enumerate() {
             self.counters.bytes += frame.data.len() as u64;
             if S::PACKETS {
                 ring.prefetch_sink(index, &self.streams, sink);
             }
-            if S::TARGETS {
-                self.targets.offer(frame, sink);
+            if S::TARGETS
+                && let Some(view) = &mut view
+            {
+                if view.is_stale() {
+                    *view = view.again();
+                    ring.offer_decoded(index);
+                }
+                if ring.is_offered(index) {
+                    view.targets().offer(frame, sink);
+                }
             }
-            let prefetched = ring.step::<X>(frames, index, &self.streams, &self.hasher);
+            let view = if S::TARGETS { view.as_ref() } else { None };
+            let prefetched = ring.step::<X, S>(frames, index, &self.streams, &self.hasher, view);
             self.frame(frame, prefetched, sink);
         }
         self.prefetched = Some(ring);

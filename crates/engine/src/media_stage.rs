@@ -55,7 +55,7 @@ impl<X: Tracker> Engine<X> {
     fn media_in_order<S: Sink>(&mut self, frames: &[Frame<'_>], mut waiting: &[Waiting<'_>], sink: &mut S) {
         let mut ring = self.prefetched.take().unwrap_or_default();
         self.counters.frames += frames.len() as u64;
-        ring.begin::<X>(frames, &self.streams, &self.hasher);
+        ring.begin::<X, S>(frames, &self.streams, &self.hasher, None);
         for (index, frame) in frames.iter().enumerate() {
             self.counters.bytes += frame.data.len() as u64;
             while let Some((first, rest)) = waiting.split_first()
@@ -67,7 +67,7 @@ impl<X: Tracker> Engine<X> {
             if S::PACKETS {
                 ring.prefetch_sink(index, &self.streams, sink);
             }
-            let prefetched = ring.step::<X>(frames, index, &self.streams, &self.hasher);
+            let prefetched = ring.step::<X, S>(frames, index, &self.streams, &self.hasher, None);
             match prefetched.kind {
                 FrameKind::Rtp if self.fast_path(prefetched, frame, sink) => self.counters.rtp += 1,
                 _ => self.slow_path(frame, sink),

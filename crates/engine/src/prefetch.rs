@@ -12,6 +12,7 @@ use crate::media::{Key, RtpPacket, StreamTable};
 use crate::sink::Sink;
 use crate::table::hash::Hasher;
 use crate::table::index::NONE;
+use crate::targets::TargetsView;
 use crate::tracker::{Tracker, Wants};
 
 /// Frames between decoding a frame, looking it up in the index, and handling it: enough for memory to answer,
@@ -55,6 +56,8 @@ pub(crate) struct PrefetchedFrame {
     /// Its flow according to the index: to be verified.
     pub(crate) slot: u32,
     pub(crate) kind: FrameKind,
+    /// It may be a target's: it is to be offered to a sink that wants those.
+    is_offered: bool,
 }
 
 const _: () = assert!(size_of::<PrefetchedFrame>() == ringtap_cpu::LINE);
@@ -70,6 +73,7 @@ impl PrefetchedFrame {
         end: 0,
         slot: NONE,
         kind: FrameKind::Any,
+        is_offered: false,
     };
 
     /// Enters RTP whose key is entered.
@@ -112,10 +116,16 @@ impl PrefetchRing {
     /// Prefetches the first frames of a batch.
     // Once a batch: kept apart, so that the loop over frames has the registers.
     #[inline(never)]
-    pub(crate) fn begin<X: Tracker>(&mut self, frames: &[Frame<'_>], streams: &StreamTable, hasher: &Hasher) {
+    pub(crate) fn begin<X: Tracker, S: Sink>(
+        &mut self,
+        frames: &[Frame<'_>],
+        streams: &StreamTable,
+        hasher: &Hasher,
+        targets: Option<&TargetsView<'_>>,
+    ) {
         frames.iter().take(AHEAD).for_each(fetch);
         for at in 0..2 * DEPTH {
-            self.decode::<X>(frames, at, streams, hasher);
+            self.decode::<X, S>(frames, at, streams, hasher, targets);
         }
         for at in 0..DEPTH.min(frames.len()) {
             self.find(at, streams);
@@ -125,14 +135,15 @@ impl PrefetchRing {
     /// Returns what is known about the frame at `index`, which is handled now, and prefetches for those after
     /// it. HOT.
     #[inline]
-    pub(crate) fn step<X: Tracker>(
+    pub(crate) fn step<X: Tracker, S: Sink>(
         &mut self,
         frames: &[Frame<'_>],
         index: usize,
         streams: &StreamTable,
         hasher: &Hasher,
+        targets: Option<&TargetsView<'_>>,
     ) -> &PrefetchedFrame {
-        self.decode::<X>(frames, index + 2 * DEPTH, streams, hasher);
+        self.decode::<X, S>(frames, index + 2 * DEPTH, streams, hasher, targets);
         // Past the last frame this repeats one of those before it: cheaper than a check.
         self.find(index + DEPTH, streams);
         &self.0[index % RING]
@@ -159,22 +170,35 @@ impl PrefetchRing {
     /// Decodes and hashes a frame, and prefetches its index entry.
     // Inlined, since a call for each frame costs 7 % of the fast path.
     #[inline(always)]
-    fn decode<X: Tracker>(
+    fn decode<X: Tracker, S: Sink>(
         &mut self,
         frames: &[Frame<'_>],
         at: usize,
         streams: &StreamTable,
         hasher: &Hasher,
+        targets: Option<&TargetsView<'_>>,
     ) {
         let Some(frame) = frames.get(at) else { return };
         if let Some(ahead) = frames.get(at + AHEAD) {
             fetch(ahead);
         }
         let entry = &mut self.0[at % RING];
-        entry.kind = decode::<X>(frame, entry, hasher);
+        entry.kind = decode::<X, S>(frame, entry, hasher, targets);
         if entry.kind == FrameKind::Rtp {
             streams.prefetch_index(entry.hash);
         }
+    }
+
+    /// Whether the frame at `index` may be a target's. HOT.
+    #[inline]
+    pub(crate) fn is_offered(&self, index: usize) -> bool {
+        self.0[index % RING].is_offered
+    }
+
+    /// The targets have changed since the frames from `index` on were decoded: each may be one's.
+    #[cold]
+    pub(crate) fn offer_decoded(&mut self, index: usize) {
+        (index..index + 2 * DEPTH).for_each(|at| self.0[at % RING].is_offered = true);
     }
 
     /// Looks up a frame's flow in the index, and prefetches it.
@@ -201,10 +225,22 @@ const LAST_READ: usize = 117;
 
 /// What a frame is, as far as its own bytes tell; RTP is entered into `entry`.
 #[inline(always)]
-fn decode<X: Tracker>(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
+fn decode<X: Tracker, S: Sink>(
+    frame: &Frame<'_>,
+    entry: &mut PrefetchedFrame,
+    hasher: &Hasher,
+    targets: Option<&TargetsView<'_>>,
+) -> FrameKind {
     let Some(plain) = frame::plain_udp(frame.link.0, frame.data) else {
-        return usual(frame, entry, hasher);
+        return usual::<S>(frame, entry, hasher, targets);
     };
+    // These carry no tunnel: what their one IP header says is all there is.
+    if S::TARGETS
+        && let Some(targets) = targets
+    {
+        let ports = Some((plain.udp.src_port, plain.udp.dst_port));
+        entry.is_offered = targets.may_concern(Hosts::V4(plain.src, plain.dst), ports);
+    }
     let Ok(view) = rtp::View::parse(plain.udp.data, plain.udp.len) else {
         return datagram::<X>(&plain.udp, frame);
     };
@@ -215,10 +251,21 @@ fn decode<X: Tracker>(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &H
 /// IPv6, two VLAN tags, captures of `any`: a function of its own, so that plain frames have the registers.
 /// HOT.
 #[inline(never)]
-fn usual(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
+fn usual<S: Sink>(
+    frame: &Frame<'_>,
+    entry: &mut PrefetchedFrame,
+    hasher: &Hasher,
+    targets: Option<&TargetsView<'_>>,
+) -> FrameKind {
     let Some(usual) = frame::usual_udp(frame.link.0, frame.data) else {
-        return segment(frame, entry, hasher);
+        return segment::<S>(frame, entry, hasher, targets);
     };
+    if S::TARGETS
+        && let Some(targets) = targets
+    {
+        let ports = Some((usual.udp.src_port, usual.udp.dst_port));
+        entry.is_offered = targets.may_concern(usual.hosts, ports);
+    }
     let Ok(view) = rtp::View::parse(usual.udp.data, usual.udp.len) else { return FrameKind::Any };
     let (ports, ssrc) = ((usual.udp.src_port, usual.udp.dst_port), view.ssrc());
     entry.key = match usual.hosts {
@@ -230,8 +277,20 @@ fn usual(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> Fra
 
 /// TCP over IPv4, which most packets are that are not media. HOT.
 #[inline(never)]
-fn segment(frame: &Frame<'_>, entry: &mut PrefetchedFrame, hasher: &Hasher) -> FrameKind {
-    let Some(tcp) = frame::plain_tcp(frame.link.0, frame.data) else { return FrameKind::Any };
+fn segment<S: Sink>(
+    frame: &Frame<'_>,
+    entry: &mut PrefetchedFrame,
+    hasher: &Hasher,
+    targets: Option<&TargetsView<'_>>,
+) -> FrameKind {
+    let tcp = frame::plain_tcp(frame.link.0, frame.data);
+    if S::TARGETS
+        && let Some(targets) = targets
+    {
+        let of_tcp = tcp.map(|tcp| targets.may_concern(Hosts::V4(tcp.src, tcp.dst), Some(tcp.ports)));
+        entry.is_offered = of_tcp.unwrap_or_else(|| targets.may_be_in(frame));
+    }
+    let Some(tcp) = tcp else { return FrameKind::Any };
     if tcp::is_wanted(tcp.ports, tcp.flags, tcp.data) || unfollowed::of_tcp(tcp.ports, tcp.data).is_some() {
         return FrameKind::Any;
     }
@@ -403,7 +462,11 @@ mod tests {
             let (link, wire_len) = (LinkType(link), data.len() as u32);
             let frame = Frame { time: at(0), number: 1, link, wire_len, data: &data };
             let mut entry = PrefetchedFrame::EMPTY;
-            assert_eq!(decode::<()>(&frame, &mut entry, &hasher), FrameKind::Rtp, "link {link:?}, {src}");
+            assert_eq!(
+                decode::<(), Records>(&frame, &mut entry, &hasher, None),
+                FrameKind::Rtp,
+                "link {link:?}, {src}"
+            );
             let flow = FlowKey { src: end(src), dst: end(dst), ssrc: 0x0102_0304 };
             assert_eq!(entry.key, Key::of(&flow, &hasher).0);
             assert_eq!(entry.hash, entry.key.hash(&hasher));

@@ -30,17 +30,12 @@ impl Filter {
         Self { sizes: [const { OnceLock::new() }; SIZES.len()], size: AtomicUsize::new(0), multiplier }
     }
 
-    /// Whether either key may be in the set: both, since what they need is the same. HOT.
-    #[inline]
-    pub(super) fn may_have(&self, keys: [u64; 2]) -> bool {
+    /// As it is until the next change.
+    pub(super) fn view(&self) -> FilterView<'_> {
         let size = self.size.load(Ordering::Acquire);
-        let Some(words) = self.sizes.get(size).and_then(OnceLock::get) else { return false };
-        // Not one after the other: a branch for each key would cost more.
-        keys.into_iter().fold(0, |found, key| {
-            let bit = self.bit(key, size);
-            let word = words.get((bit / 64) as usize).map_or(0, |word| word.load(Ordering::Relaxed));
-            found | word >> (bit % 64) & 1
-        }) != 0
+        let words = self.sizes.get(size).and_then(OnceLock::get);
+        let bits = SIZES.get(size).copied().unwrap_or(SIZES[0]);
+        FilterView { words: words.map_or(&[], |words| words), multiplier: self.multiplier, shift: 64 - bits }
     }
 
     #[inline]
@@ -50,6 +45,28 @@ impl Filter {
 
     fn words(&self, size: usize) -> &[AtomicU64] {
         self.sizes[size].get_or_init(|| (0..1usize << (SIZES[size] - 6)).map(|_| AtomicU64::new(0)).collect())
+    }
+}
+
+/// A [`Filter`] of which the size is known.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FilterView<'a> {
+    /// None while nothing was ever added.
+    words: &'a [AtomicU64],
+    multiplier: u64,
+    shift: u32,
+}
+
+impl FilterView<'_> {
+    /// Whether either key may be in the set: both, since what they need is the same. HOT.
+    #[inline]
+    pub(super) fn may_have(&self, keys: [u64; 2]) -> bool {
+        // Not one after the other: a branch for each key would cost more.
+        keys.into_iter().fold(0, |found, key| {
+            let bit = key.wrapping_mul(self.multiplier) >> self.shift;
+            let word = self.words.get((bit / 64) as usize).map_or(0, |word| word.load(Ordering::Relaxed));
+            found | word >> (bit % 64) & 1
+        }) != 0
     }
 }
 
@@ -115,7 +132,7 @@ mod tests {
     use super::*;
 
     fn has(filter: &Filter, key: u64) -> bool {
-        filter.may_have([key, key])
+        filter.view().may_have([key, key])
     }
 
     #[test]

@@ -12,10 +12,10 @@ use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ringtap_model::Endpoint;
-use ringtap_wire::frame::Hosts;
+use ringtap_model::{Endpoint, Frame};
+use ringtap_wire::frame::{self, Hosts};
 
-use filter::{Filter, Members};
+use filter::{Filter, FilterView, Members};
 
 /// The addresses, of all targets. Readers never wait.
 ///
@@ -28,6 +28,8 @@ pub struct Targets {
     endpoints: AtomicUsize,
     /// What was added so far.
     additions: AtomicU64,
+    /// What was added or removed so far.
+    changes: AtomicU64,
     ipv4: Filter,
     /// IPv6 by its first 64 bits: addresses and prefixes of at least that length.
     links: Filter,
@@ -62,6 +64,7 @@ impl Targets {
             entries: AtomicUsize::new(0),
             endpoints: AtomicUsize::new(0),
             additions: AtomicU64::new(0),
+            changes: AtomicU64::new(0),
             ipv4: Filter::new(seed),
             links: Filter::new(seed.wrapping_add(1)),
             sites: Filter::new(seed.wrapping_add(2)),
@@ -84,8 +87,7 @@ impl Targets {
             Keys::AllIpv6 => writer.wide_ipv6 += 1,
         }
         self.open(&writer);
-        self.entries.fetch_add(1, Ordering::Release);
-        self.additions.fetch_add(1, Ordering::Release);
+        self.count_added();
     }
 
     /// No longer wants what was added by the same address and length.
@@ -99,7 +101,7 @@ impl Targets {
             Keys::AllIpv6 => writer.wide_ipv6 = writer.wide_ipv6.saturating_sub(1),
         }
         self.open(&writer);
-        count_down(&self.entries);
+        self.count_removed();
     }
 
     /// Wants the datagrams from and to an endpoint of media. What is added twice has to be removed twice.
@@ -109,8 +111,7 @@ impl Targets {
             writer.media.add(media_key(end.ip, port), &self.media);
         }
         self.endpoints.fetch_add(1, Ordering::Release);
-        self.entries.fetch_add(1, Ordering::Release);
-        self.additions.fetch_add(1, Ordering::Release);
+        self.count_added();
     }
 
     /// No longer wants those of an endpoint that was added.
@@ -120,7 +121,7 @@ impl Targets {
             writer.media.remove(media_key(end.ip, port), &self.media);
         }
         count_down(&self.endpoints);
-        count_down(&self.entries);
+        self.count_removed();
     }
 
     /// How often something was added: packets that passed before the last time may have to be looked at
@@ -129,39 +130,38 @@ impl Targets {
         self.additions.load(Ordering::Acquire)
     }
 
-    /// Whether there is any. HOT.
-    #[inline]
+    /// Whether there is any.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.load(Ordering::Acquire) == 0
     }
 
-    /// Whether a packet between these hosts, with these ports where they are known, may be media. HOT.
-    #[inline]
-    pub(crate) fn may_be_media(&self, hosts: Hosts, ports: Option<(u16, u16)>) -> bool {
-        if self.endpoints.load(Ordering::Acquire) == 0 {
-            return false;
+    /// The set as it is until the next change.
+    pub(crate) fn view(&self) -> TargetsView<'_> {
+        // Read first: a change meanwhile is one that the view does not have.
+        let changes = self.changes.load(Ordering::Acquire);
+        TargetsView {
+            targets: self,
+            changes,
+            is_empty: self.is_empty(),
+            ipv4: self.ipv4.view(),
+            links: self.links.view(),
+            sites: self.sites.view(),
+            media: (self.endpoints.load(Ordering::Acquire) > 0).then(|| self.media.view()),
+            all_ipv4: self.all_ipv4.load(Ordering::Relaxed),
+            all_ipv6: self.all_ipv6.load(Ordering::Relaxed),
         }
-        let (src, dst) = match hosts {
-            Hosts::V4(src, dst) => (IpAddr::V4(src.into()), IpAddr::V4(dst.into())),
-            Hosts::V6(src, dst) => (IpAddr::V6(src.into()), IpAddr::V6(dst.into())),
-        };
-        let (src_port, dst_port) = ports.unwrap_or_default();
-        self.media.may_have([media_key(src, src_port), media_key(dst, dst_port)])
     }
 
-    /// Whether a packet between these two may be one's. HOT.
-    #[inline]
-    pub(crate) fn may_have(&self, hosts: Hosts) -> bool {
-        match hosts {
-            Hosts::V4(src, dst) => {
-                self.ipv4.may_have([src.into(), dst.into()]) || self.all_ipv4.load(Ordering::Relaxed)
-            }
-            Hosts::V6(src, dst) => {
-                self.links.may_have([link_key(src), link_key(dst)])
-                    || self.sites.may_have([site_key(src), site_key(dst)])
-                    || self.all_ipv6.load(Ordering::Relaxed)
-            }
-        }
+    /// Counted last: whoever sees the count sees what was entered.
+    fn count_added(&self) {
+        self.entries.fetch_add(1, Ordering::Release);
+        self.additions.fetch_add(1, Ordering::Release);
+        self.changes.fetch_add(1, Ordering::Release);
+    }
+
+    fn count_removed(&self) {
+        count_down(&self.entries);
+        self.changes.fetch_add(1, Ordering::Release);
     }
 
     fn open(&self, writer: &Writer) {
@@ -171,6 +171,83 @@ impl Targets {
 
     fn writer(&self) -> MutexGuard<'_, Writer> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is asked of each frame: [`Targets`], read once for many frames.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TargetsView<'a> {
+    targets: &'a Targets,
+    changes: u64,
+    is_empty: bool,
+    ipv4: FilterView<'a>,
+    links: FilterView<'a>,
+    sites: FilterView<'a>,
+    /// None while there are no endpoints of media.
+    media: Option<FilterView<'a>>,
+    all_ipv4: bool,
+    all_ipv6: bool,
+}
+
+impl<'a> TargetsView<'a> {
+    /// Whether the set has changed since. HOT.
+    #[inline]
+    pub(crate) fn is_stale(&self) -> bool {
+        self.targets.changes.load(Ordering::Acquire) != self.changes
+    }
+
+    /// The set as it is now.
+    pub(crate) fn again(&self) -> Self {
+        self.targets.view()
+    }
+
+    /// The whole set.
+    pub(crate) fn targets(&self) -> &'a Targets {
+        self.targets
+    }
+
+    /// Whether a packet between these two may be one's. HOT.
+    #[inline]
+    pub(crate) fn may_have(&self, hosts: Hosts) -> bool {
+        match hosts {
+            Hosts::V4(src, dst) => self.may_have_v4(src, dst),
+            Hosts::V6(src, dst) => {
+                self.links.may_have([link_key(src), link_key(dst)])
+                    | self.sites.may_have([site_key(src), site_key(dst)])
+                    | self.all_ipv6
+            }
+        }
+    }
+
+    /// The same of IPv4. HOT.
+    #[inline]
+    pub(crate) fn may_have_v4(&self, src: u32, dst: u32) -> bool {
+        self.ipv4.may_have([src.into(), dst.into()]) | self.all_ipv4
+    }
+
+    /// Whether a packet between these hosts, with these ports where they are known, may be media. HOT.
+    #[inline]
+    pub(crate) fn may_be_media(&self, hosts: Hosts, ports: Option<(u16, u16)>) -> bool {
+        let Some(media) = &self.media else { return false };
+        let (src, dst) = match hosts {
+            Hosts::V4(src, dst) => (IpAddr::V4(src.into()), IpAddr::V4(dst.into())),
+            Hosts::V6(src, dst) => (IpAddr::V6(src.into()), IpAddr::V6(dst.into())),
+        };
+        let (src_port, dst_port) = ports.unwrap_or_default();
+        media.may_have([media_key(src, src_port), media_key(dst, dst_port)])
+    }
+
+    /// Whether a packet between these hosts may be wanted, by either. HOT.
+    #[inline]
+    pub(crate) fn may_concern(&self, hosts: Hosts, ports: Option<(u16, u16)>) -> bool {
+        self.may_have(hosts) || self.may_be_media(hosts, ports)
+    }
+
+    /// Whether a frame of which nothing is known may have a packet of one. What may carry a tunnel may.
+    #[inline(never)]
+    pub(crate) fn may_be_in(&self, frame: &Frame<'_>) -> bool {
+        let hosts = || frame::usual_hosts(frame.link.0, frame.data);
+        !self.is_empty && hosts().is_none_or(|hosts| self.may_concern(hosts, None))
     }
 }
 
@@ -235,7 +312,7 @@ mod tests {
     use super::*;
 
     fn has(targets: &Targets, address: &str) -> bool {
-        targets.may_have(hosts(address.parse().unwrap()))
+        targets.view().may_have(hosts(address.parse().unwrap()))
     }
 
     /// Of a packet to the address, from one that is no target.
@@ -286,7 +363,7 @@ mod tests {
         for address in ["192.0.2.7", "2001:db8:7::1"] {
             let targets = Targets::new(3);
             let end = Endpoint::new(address.parse().unwrap(), 4000);
-            let wants = |ports| targets.may_be_media(hosts(end.ip), ports);
+            let wants = |ports| targets.view().may_be_media(hosts(end.ip), ports);
             targets.add_media(end);
             targets.add_media(end);
             assert!(wants(Some((9, 4000))) && wants(None) && !wants(Some((9, 4001))), "{address}");
@@ -313,9 +390,9 @@ mod tests {
             };
             let targets = Targets::new(seed);
             targets.add(address, bits);
-            prop_assert!(targets.may_have(hosts(inside)));
+            prop_assert!(targets.view().may_have(hosts(inside)));
             targets.remove(address, bits);
-            prop_assert!(!targets.may_have(hosts(inside)));
+            prop_assert!(!targets.view().may_have(hosts(inside)));
         }
     }
 }

@@ -9,37 +9,21 @@ use crate::sink::{Sink, TargetSeen};
 use crate::targets::Targets;
 
 impl Targets {
-    /// Offers a frame to the sink. HOT.
-    #[inline]
-    pub(crate) fn offer<S: Sink>(&self, frame: &Frame<'_>, sink: &mut S) {
-        if !self.is_empty() && self.may_concern(frame) {
-            self.offer_layers(frame, sink);
-        }
-    }
-
     /// Whether a frame is one that engines which watch this set offer now.
     pub fn concerns(&self, frame: &Frame<'_>) -> bool {
         let mut is_one = false;
-        if !self.is_empty() && self.may_concern(frame) {
+        if self.view().may_be_in(frame) {
             self.layers(frame, |_, _, _| is_one = true);
         }
         is_one
     }
 
-    /// What carries no tunnel, and is no target's, is most of the traffic. HOT.
-    #[inline]
-    fn may_concern(&self, frame: &Frame<'_>) -> bool {
-        if let Some((src, dst)) = frame::plain_hosts(frame.link.0, frame.data) {
-            let hosts = Hosts::V4(src, dst);
-            return self.may_have(hosts) || self.may_be_media(hosts, frame::plain_ports(frame.data));
-        }
-        let hosts = frame::usual_hosts(frame.link.0, frame.data);
-        hosts.is_none_or(|hosts| self.may_have(hosts) || self.may_be_media(hosts, None))
-    }
-
+    /// Offers a frame to the sink, header by header from the outermost inwards, also where what is inside
+    /// cannot be decoded. The prefetch has left out those that are no target's as far as
+    /// [`TargetsView`](super::TargetsView) tells: most of the traffic.
     #[cold]
     #[inline(never)]
-    fn offer_layers<S: Sink>(&self, frame: &Frame<'_>, sink: &mut S) {
+    pub(crate) fn offer<S: Sink>(&self, frame: &Frame<'_>, sink: &mut S) {
         let Frame { time, number, data, .. } = *frame;
         self.layers(frame, |ip, is_first, depth| {
             let (frame, packet) = (Some(frame), bytes_of(&ip, data));
@@ -102,14 +86,15 @@ impl Targets {
             (IpAddr::V6(src), IpAddr::V6(dst)) => Hosts::V6(src.to_bits(), dst.to_bits()),
             _ => return None,
         };
+        let view = self.view();
         let may_be_media = || match packet.payload {
-            Payload::Fragment(_) => self.may_be_media(hosts, None),
+            Payload::Fragment(_) => view.may_be_media(hosts, None),
             _ => match ports_of(&ip, bytes_of(&ip, data)) {
-                Some(ports) => self.may_be_media(hosts, Some(ports)),
+                Some(ports) => view.may_be_media(hosts, Some(ports)),
                 None => false,
             },
         };
-        (self.may_have(hosts) || may_be_media()).then_some((ip, is_first))
+        (view.may_have(hosts) || may_be_media()).then_some((ip, is_first))
     }
 }
 
@@ -305,6 +290,45 @@ mod tests {
             let expected = is_offered.then_some((0, hosts, Some((4000, 6000)), packet.clone()));
             assert_eq!(seen.first(), expected.as_ref(), "{target}/{bits}");
         }
+    }
+
+    /// Adds a target when it is offered the packet of another.
+    struct Adding(Arc<Targets>, Vec<u64>);
+
+    impl Sink for Adding {
+        const TARGETS: bool = true;
+
+        fn target(&mut self, seen: &TargetSeen<'_>) {
+            if self.1.is_empty() {
+                self.0.add("203.0.113.9".parse().unwrap(), 32);
+            }
+            self.1.extend(seen.frames);
+        }
+        fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
+        fn stream(&mut self, _: StreamEnd) {}
+        fn registration(&mut self, _: Registration) {}
+        fn message(&mut self, _: Message) {}
+    }
+
+    /// The frames after it have been decoded by then, and those far behind have not.
+    #[test]
+    fn a_change_in_the_middle_of_a_batch_takes_effect_with_the_next_frame() {
+        let set = Arc::new(Targets::new(9));
+        set.add("192.0.2.1".parse().unwrap(), 32);
+        let mut engine = Engine::new(Config { max_calls: 4, max_streams: 4, ..Config::default() });
+        engine.watch(Arc::clone(&set));
+        let from = |host: &str| {
+            in_ethernet(&[8, 0], &udp(end(&format!("{host}:4000")), end("198.51.100.1:6000"), b"hello"))
+        };
+        let (added, target) = (from("203.0.113.9"), from("192.0.2.1"));
+        let frame = |number| {
+            let data = if number == 5 { &target } else { &added };
+            Frame { time: at(number), number, link: LinkType(ETHERNET), wire_len: data.len() as u32, data }
+        };
+        let frames: Vec<Frame<'_>> = (1..=80).map(frame).collect();
+        let mut seen = Adding(set, Vec::new());
+        engine.batch(&frames, &mut seen);
+        assert_eq!(seen.1, (5..=80).collect::<Vec<_>>());
     }
 
     #[test]

@@ -216,27 +216,6 @@ pub fn plain_udp(link: u16, data: &[u8]) -> Option<PlainUdp<'_>> {
     Some(PlainUdp { src, dst, ip_len: total, id, udp })
 }
 
-/// Source and destination address of a packet that carries no tunnel, in host byte order: TCP or UDP over
-/// IPv4 in Ethernet II without tags. `None` for everything else: [`usual_hosts`] takes more of it.
-// HOT: of every frame, while addresses are watched.
-#[inline]
-pub fn plain_hosts(link: u16, data: &[u8]) -> Option<(u32, u32)> {
-    let head = data.first_chunk::<HEADERS>().filter(|_| link == link::ETHERNET)?;
-    let (version, protocol) = (be32::<12, _>(head) & 0xffff_ff00, be32::<20, _>(head) & 0x3fff_00ff);
-    let ports = be32::<34, _>(head);
-    let is_tunnel = tunnel::is_port((ports >> 16) as u16) || tunnel::is_port(ports as u16);
-    let is_plain = version == u32::from(ethernet::IPV4) << 16 | 0x4500
-        && (protocol == u32::from(ip::UDP) && !is_tunnel || protocol == u32::from(ip::TCP));
-    is_plain.then(|| (be32::<26, _>(head), be32::<30, _>(head)))
-}
-
-/// Source and destination port of a packet that [`plain_hosts`] knows.
-#[inline]
-pub fn plain_ports(data: &[u8]) -> Option<(u16, u16)> {
-    let head = data.first_chunk::<HEADERS>()?;
-    Some((be16::<34, _>(head), be16::<36, _>(head)))
-}
-
 /// TCP over IPv4, with the same values as [`decode`] gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainTcp<'a> {
