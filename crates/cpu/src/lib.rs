@@ -76,7 +76,7 @@ pub fn keep_in_memory(page: &mut Box<SecretPage>) -> bool {
 /// The same with a table, which must not be moved afterwards either: with the whole pages in it. Whether the
 /// system permits it.
 pub fn keep_table_in_memory<T>(table: &mut [T]) -> bool {
-    sys::keep_pages_in_memory(table.as_mut_ptr().cast(), size_of_val(table))
+    sys::keep_pages_in_memory(table.as_mut_ptr().cast(), size_of_val(table), PAGE)
 }
 
 /// CRC32C (Castagnoli, RFC 3720 appendix B.4) of bytes; `before` is the checksum of the preceding bytes, 0 at

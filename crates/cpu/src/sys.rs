@@ -52,11 +52,11 @@ pub(crate) fn keep_in_memory(start: *mut u8, bytes: usize) -> bool {
     }
 }
 
-/// Keeps the whole pages in `bytes` bytes from `start` on out of swap space and core dumps. Whether the
+/// Keeps the whole pages of `page` bytes in `bytes` bytes from `start` on out of swap space and core dumps. Whether the
 /// system did both.
-pub(crate) fn keep_pages_in_memory(start: *mut u8, bytes: usize) -> bool {
-    let before = start.align_offset(crate::PAGE);
-    let whole = bytes.saturating_sub(before) / crate::PAGE * crate::PAGE;
+pub(crate) fn keep_pages_in_memory(start: *mut u8, bytes: usize, page: usize) -> bool {
+    let before = start.align_offset(page);
+    let whole = bytes.saturating_sub(before) / page * page;
     whole == 0 || keep_in_memory(start.wrapping_add(before), whole)
 }
 

@@ -38,7 +38,7 @@ use crate::shared_status::{self, SharedStatus};
 use crate::source::Source;
 use crate::trunk_outcomes::TrunkOutcomes;
 use crate::worker::{self, Clock, EndedWorker, StoreSink, Worker};
-use crate::worker_tracker::WorkerTracker;
+use crate::worker_tracker::{WorkerTracker, intercepted};
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,8 +118,7 @@ impl Threads {
         let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));
         let recording =
             Recording::start(config, workers, calls, source.files, secrets, &shared_status, far_tier)?;
-        let seed = RandomState::new().hash_one(1);
-        let (intercept, feeds) = intercept::start(source.intercept, config, store, source.files, seed)?;
+        let (intercept, feeds) = intercept::start(source.intercept, config, store, source.files)?;
         let _ = radius.as_ref().map(|radius| shared_status.radius.set(Arc::clone(&radius.figures)));
         let mut threads = Self {
             recording,
@@ -142,7 +141,7 @@ impl Threads {
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for ((tap, info), mut engine) in source.taps.into_iter().zip(engines) {
-            let packets = feeds.as_ref().and_then(|feeds| feeds.give(info.number, &mut engine));
+            let packets = feeds.as_ref().and_then(|feeds| intercepted(&mut engine, info.number, feeds));
             let settings =
                 config.spool.settings(info.number, tap.link(), config.engine.owners(), source.files, secrets);
             let sender = || store.sender().context("the store's thread has stopped");

@@ -1,9 +1,9 @@
 //! The tracker of a worker's engine: signalling that other threads follow.
 
-use ringtap_engine::{Context, Datagram, Sink, SipMessage, Tracker, Wants};
+use ringtap_engine::{Context, Datagram, Engine, Sink, SipMessage, Tracker, Wants};
 use ringtap_identity::{PORTS, is_radius};
 
-use crate::intercept::SignallingFeed;
+use crate::intercept::{Feeds, PacketFeed, SignallingFeed};
 use crate::radius::RadiusFeed;
 
 /// Passes RADIUS packets to the thread that follows sessions, and all signalling to the one that intercepts.
@@ -29,4 +29,16 @@ impl Tracker for WorkerTracker {
             intercept.sip(sip);
         }
     }
+}
+
+/// Has a worker's engine pass on what may be intercepted, and returns what its sink passes packets by.
+pub(crate) fn intercepted(
+    engine: &mut Engine<WorkerTracker>,
+    worker: usize,
+    feeds: &Feeds,
+) -> Option<PacketFeed> {
+    let (signalling, packets) = feeds.of(worker)?;
+    engine.tracker_mut().intercept = Some(signalling);
+    engine.watch(feeds.targets());
+    Some(packets)
 }

@@ -36,5 +36,6 @@ pub use messages::MessageCollector;
 pub use records::captured::{Captured, Ceilings, ReadMessages};
 pub use records::stored::{OpenSpool, Stored};
 pub use remote::{OpenRecords, Person, RemoteServer};
-pub use server::{KnownSites, Settings, serve};
+pub use request::KnownSites;
+pub use server::{Settings, serve};
 pub use sources::Sources;

@@ -16,7 +16,8 @@ use tokio::sync::Semaphore;
 use crate::records::Records;
 use crate::records::scoped::Scoped;
 use crate::records::stored::Stored;
-use crate::server::{AT_ONCE, KnownSites, Server, Settings};
+use crate::request::KnownSites;
+use crate::server::{AT_ONCE, Server, Settings};
 use crate::tools::TOOLS;
 
 /// Answers assistants that ask over another program's connections, such as those of the console. There are no

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use ringtap_anonymise::Tokens;
 use ringtap_model::{Call, Id, Nanos, Stream};
 use ringtap_report::time::{self, Moment};
-use ringtap_search::{Context, Expression, FieldName, Test, parse};
+use ringtap_search::{Context, Expression, FieldName, Site, Test, parse};
 use ringtap_store::{Coverage, RunningSearch, SearchEnd};
 use serde_json::{Value, json};
 
 use crate::bounds::clean;
 use crate::records::Records;
 use crate::refusal::Refusal;
-use crate::server::KnownSites;
+
+/// The networks that have names at that moment.
+pub type KnownSites = Arc<dyn Fn() -> anyhow::Result<Vec<Site>> + Send + Sync>;
 
 /// A request that is being answered.
 pub(crate) struct Request {

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use ringtap_anonymise::Tokens;
-use ringtap_search::Site;
 use ringtap_store::RunningSearch;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
@@ -22,7 +21,7 @@ use tokio::sync::Semaphore;
 use crate::bounds::clean;
 use crate::records::Records;
 use crate::refusal::Refusal;
-use crate::request::Request;
+use crate::request::{KnownSites, Request};
 use crate::resources;
 use crate::sources::Sources;
 use crate::tools::{Definition, TOOLS};
@@ -36,9 +35,6 @@ pub struct Settings {
     /// What `site:` in searches stands for.
     pub sites: KnownSites,
 }
-
-/// The networks that have names at that moment.
-pub type KnownSites = Arc<dyn Fn() -> anyhow::Result<Vec<Site>> + Send + Sync>;
 
 impl fmt::Debug for Settings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -15,13 +15,14 @@ mod orders;
 mod report;
 
 use std::fs;
+use std::hash::{BuildHasher, RandomState};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Context, bail};
-use ringtap_engine::{Engine, Targets};
+use ringtap_engine::Targets;
 use ringtap_handover::MediationFunction;
 use ringtap_identity::{Limits as SessionLimits, Secrets, Sessions};
 use ringtap_intercept::{Delivered, Interception, Limits, ProductFiles};
@@ -29,7 +30,6 @@ use ringtap_store::StoreWriter;
 use ringtap_warrant::{Register, RegisterKey};
 
 use crate::config::{Config, Intercept};
-use crate::worker_tracker::WorkerTracker;
 use accounts::Accounts;
 use follower::{Follower, Resuming};
 use link::WorkerLink;
@@ -100,13 +100,14 @@ pub(crate) struct Feeds {
 }
 
 impl Feeds {
-    /// Gives a worker its two sides: one to its engine, which watches the targets from now on, and the other
-    /// for its sink.
-    pub(crate) fn give(&self, worker: usize, engine: &mut Engine<WorkerTracker>) -> Option<PacketFeed> {
-        let (signalling, packets) = link::feeds(self.links.get(worker)?, self.is_replay);
-        engine.tracker_mut().intercept = Some(signalling);
-        engine.watch(Arc::clone(&self.targets));
-        Some(packets)
+    /// The two sides of a worker: one for its engine's tracker, and the other for its sink.
+    pub(crate) fn of(&self, worker: usize) -> Option<(SignallingFeed, PacketFeed)> {
+        self.links.get(worker).map(|link| link::feeds(link, self.is_replay))
+    }
+
+    /// What every engine is to watch.
+    pub(crate) fn targets(&self) -> Arc<Targets> {
+        Arc::clone(&self.targets)
     }
 }
 
@@ -124,7 +125,6 @@ pub(crate) fn start(
     config: &Config,
     store: &StoreWriter,
     is_replay: bool,
-    seed: u64,
 ) -> anyhow::Result<(Option<InterceptThread>, Option<Feeds>)> {
     let Some(InterceptStart { register, product, key, functions, links, radius }) = start else {
         return Ok((None, None));
@@ -139,6 +139,7 @@ pub(crate) fn start(
             Some(Delivered::live(delivery.context("[intercept] deliver")?))
         }
     };
+    let seed = RandomState::new().hash_one(1);
     let targets = Arc::new(Targets::new(seed));
     let mut limits = config.engine.engine(&config.quality, seed, !is_replay);
     // It follows the media of targets alone.
