@@ -19,11 +19,14 @@ export function keys(): { title: string; keys: Key[] }[] {
   return groups;
 }
 
-/** Names keys until the function that it returns is called: `$effect(() => bind('Calls', [...]))`. */
-export function bind(title: string, named: Key[]): () => void {
+/**
+ * Names keys until the function that it returns is called: `$effect(() => bind('Calls', [...]))`. Those of everywhere are the
+ * last, whenever they are named: a view may mean something else by one of them.
+ */
+export function bind(title: string, named: Key[], isEverywhere = false): () => void {
   const group = { title, keys: named };
   // An effect that names keys must not depend on the list of them.
-  untrack(() => (groups = [group, ...groups]));
+  untrack(() => (groups = isEverywhere ? [...groups, group] : [group, ...groups]));
   return () => {
     groups = groups.filter((other) => other !== group);
   };
