@@ -52,8 +52,8 @@ pub(crate) fn keep_in_memory(start: *mut u8, bytes: usize) -> bool {
     }
 }
 
-/// Keeps the whole pages of `page` bytes in `bytes` bytes from `start` on out of swap space and core dumps. Whether the
-/// system did both.
+/// Keeps the whole pages of `page` bytes in `bytes` bytes from `start` on out of swap space and core dumps.
+/// Whether the system did both.
 pub(crate) fn keep_pages_in_memory(start: *mut u8, bytes: usize, page: usize) -> bool {
     let before = start.align_offset(page);
     let whole = bytes.saturating_sub(before) / page * page;

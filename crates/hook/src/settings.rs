@@ -28,7 +28,8 @@ pub struct ServiceSettings {
     pub pace: (Duration, Duration),
 }
 
-/// What `site:` in queries stands for: the networks that have names at that moment, or why they cannot be read.
+/// What `site:` in queries stands for: the networks that have names at that moment, or why they cannot be
+/// read.
 pub type KnownSites = Box<dyn Fn() -> Result<Vec<Site>, String> + Send>;
 
 /// What is given the calls that have ended.

@@ -16,8 +16,8 @@ pub struct Context {
     pub zone: TimeZone,
     /// The values of each list, by its name without `$`.
     pub lists: BTreeMap<String, Vec<String>>,
-    /// What `site:` stands for. Where they are not known, none: each name is then taken for that of a site, which
-    /// no call is of, so that a text can be checked.
+    /// What `site:` stands for. Where they are not known, none: each name is then taken for that of a site,
+    /// which no call is of, so that a text can be checked.
     pub sites: Option<Vec<Site>>,
 }
 
