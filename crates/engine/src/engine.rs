@@ -21,7 +21,7 @@ use crate::table::due::DueTimers;
 use crate::table::hash::Hasher;
 use crate::table::lists::Lists;
 use crate::table::timers::TimerWheel;
-use crate::targets::Targets;
+use crate::targets::{Targets, TargetsView};
 use crate::team::{Links, Member};
 use crate::tracker::Tracker;
 use crate::trackers::Trackers;
@@ -89,6 +89,12 @@ impl Engine {
     }
 }
 
+/// The targets that frames are asked about: none where none are watched, which costs a frame two tests.
+#[inline]
+fn asked<'v, 't>(view: Option<&'v TargetsView<'t>>) -> Option<&'v TargetsView<'t>> {
+    view.filter(|view| view.has_any())
+}
+
 impl<X: Tracker> Engine<X> {
     /// With a tracker of one's own beside those of the engine.
     pub fn with_tracker(config: Config, added: X) -> Self {
@@ -152,7 +158,7 @@ impl<X: Tracker> Engine<X> {
         self.counters.frames += frames.len() as u64;
         let targets = S::TARGETS.then(|| Arc::clone(&self.targets));
         let mut view = targets.as_deref().map(Targets::view);
-        ring.begin::<X, S>(frames, &self.streams, &self.hasher, view.as_ref());
+        ring.begin::<X, S>(frames, &self.streams, &self.hasher, asked(view.as_ref()));
         for (index, frame) in frames.iter().enumerate() {
             self.counters.bytes += frame.data.len() as u64;
             if S::PACKETS {
@@ -165,11 +171,11 @@ impl<X: Tracker> Engine<X> {
                     *view = view.again();
                     ring.offer_decoded(index);
                 }
-                if ring.is_offered(index) {
+                if view.has_any() && ring.is_offered(index) {
                     view.targets().offer(frame, sink);
                 }
             }
-            let view = if S::TARGETS { view.as_ref() } else { None };
+            let view = if S::TARGETS { asked(view.as_ref()) } else { None };
             let prefetched = ring.step::<X, S>(frames, index, &self.streams, &self.hasher, view);
             self.frame(frame, prefetched, sink);
         }

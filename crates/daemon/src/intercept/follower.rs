@@ -132,7 +132,11 @@ impl Follower {
             let has_ended = self.links.iter().all(|link| link.has_ended());
             let done: Vec<u64> = self.links.iter().map(|link| link.done()).collect();
             let now = self.now();
-            let any = self.take();
+            let mut any = self.take();
+            // Nothing comes after that, so all of it is followed in order.
+            while has_ended && self.take() {
+                any = true;
+            }
             self.look_at_orders();
             self.resume();
             let from = self.followed;
@@ -171,7 +175,7 @@ impl Follower {
         for link in &self.links {
             for frame in std::iter::from_fn(|| link.ring.pop()).take(MOST_TAKEN) {
                 any = true;
-                self.waiting_bytes += frame.data.len();
+                self.waiting_bytes += bytes_of(&frame);
                 self.waiting.push(Reverse(Waiting(frame)));
             }
         }
@@ -208,7 +212,7 @@ impl Follower {
                 break;
             }
             let Some(Reverse(Waiting(next))) = self.waiting.pop() else { break };
-            self.waiting_bytes -= next.data.len();
+            self.waiting_bytes -= bytes_of(&next);
             let is_signalling = next.is_marked;
             batch.push(next);
             if is_signalling {
@@ -251,7 +255,7 @@ impl Follower {
         }
         for frame in found {
             if accounts.recall(frame.number, frame.time) {
-                self.waiting_bytes += frame.data.len();
+                self.waiting_bytes += bytes_of(&frame);
                 self.waiting.push(Reverse(Waiting(frame)));
             }
         }
@@ -365,6 +369,11 @@ impl Follower {
             functions: functions.collect(),
         }
     }
+}
+
+/// Memory that a frame takes while it waits.
+fn bytes_of(frame: &PassedFrame) -> usize {
+    size_of::<Waiting>() + frame.data.capacity()
 }
 
 /// How long a frame waits for earlier ones.

@@ -196,6 +196,12 @@ impl<'a> TargetsView<'a> {
         self.targets.changes.load(Ordering::Acquire) != self.changes
     }
 
+    /// Whether anything is wanted: if not, frames are not asked about. HOT.
+    #[inline]
+    pub(crate) fn has_any(&self) -> bool {
+        !self.is_empty
+    }
+
     /// The set as it is now.
     pub(crate) fn again(&self) -> Self {
         self.targets.view()
