@@ -1,9 +1,8 @@
 //! Product as files: what an agency is given where no mediation function takes it.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ringtap_capture::Writer;
@@ -13,8 +12,8 @@ use ringtap_handover::{
 };
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_warrant::{Liid, Order};
-use sha2::{Digest, Sha256};
 
+use crate::hashed_file::{HashedFile, WrittenFile};
 use crate::identifiers;
 use crate::product::Product;
 
@@ -36,17 +35,6 @@ pub enum FilesError {
     /// An event or a packet.
     #[error("cannot encode product: {0}")]
     Encode(#[from] EncodeError),
-}
-
-/// A file that was written whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WrittenFile {
-    /// Which.
-    pub path: PathBuf,
-    /// Its octets.
-    pub octets: u64,
-    /// SHA-256 of them.
-    pub sha256: [u8; 32],
 }
 
 /// What the files of one order are.
@@ -366,8 +354,8 @@ impl FileSet {
     }
 
     fn create_as(base: PathBuf) -> Result<Self, FilesError> {
-        let events = HashedFile::create(with_ending(&base, ".hi2"))?;
-        match HashedFile::create(with_ending(&base, ".hi3")) {
+        let events = create(with_ending(&base, ".hi2"))?;
+        match create(with_ending(&base, ".hi3")) {
             Ok(content) => Ok(Self { events, content, base, captures: Vec::new(), lost: 0 }),
             Err(error) => {
                 events.remove();
@@ -389,7 +377,7 @@ impl FileSet {
         }
         let ending = if self.captures.is_empty() { ".pcap".to_owned() } else { format!("-{}.pcap", link.0) };
         let path = with_ending(&self.base, &ending);
-        let writer = Writer::new(HashedFile::create(path.clone())?, &[link]);
+        let writer = Writer::new(create(path.clone())?, &[link]);
         let writer = writer.map_err(|error| FilesError::File { path: path.clone(), error })?;
         let place = self.captures.len();
         self.captures.push(LinkCapture { link, path, writer, octets: 0 });
@@ -404,7 +392,7 @@ impl FileSet {
     fn is_synced(&mut self) {
         let captures = self.captures.iter_mut().map(|capture| capture.writer.get_mut());
         let files = [&mut self.events, &mut self.content].into_iter().chain(captures);
-        files.for_each(|file| file.is_unsynced = false);
+        files.for_each(|file| (file.is_unsynced, file.is_named) = (false, true));
     }
 
     /// Octets that are in memory alone.
@@ -476,7 +464,7 @@ fn with_ending(base: &Path, ending: &str) -> PathBuf {
 
 /// Writes the hashes of files beside them.
 fn write_hashes(base: &Path, written: &[WrittenFile]) -> Result<(), FilesError> {
-    let mut file = HashedFile::create(with_ending(base, ".sha256"))?;
+    let mut file = create(with_ending(base, ".sha256"))?;
     for WrittenFile { path, sha256, .. } in written {
         let hash: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -498,95 +486,8 @@ fn file_name(liid: &Liid) -> String {
     octets.fold(String::from("0x"), |name, octet| format!("{name}{octet:02x}"))
 }
 
-/// A file, and the hash of what was written. It is open while it is written alone: there may be more of them
-/// than a process may have open.
-#[derive(Debug)]
-struct HashedFile {
-    path: PathBuf,
-    /// Whole PDUs, or what the writer of a capture gave.
-    waiting: Vec<u8>,
-    /// How many of them.
-    records: u64,
-    /// How many could not be written.
-    lost: u64,
-    is_unsynced: bool,
-    digest: Sha256,
-    octets: u64,
-}
-
-impl HashedFile {
-    fn create(path: PathBuf) -> Result<Self, FilesError> {
-        let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
-        match opened {
-            Ok(_) => Ok(Self {
-                path,
-                waiting: Vec::new(),
-                records: 0,
-                lost: 0,
-                is_unsynced: true,
-                digest: Sha256::new(),
-                octets: 0,
-            }),
-            Err(error) => Err(FilesError::File { path, error }),
-        }
-    }
-
-    /// Writes what waits. What cannot be written is lost, and nothing of it stays in the file: it ends with a
-    /// whole PDU.
-    fn put_out(&mut self) -> io::Result<()> {
-        let (waiting, records) = (std::mem::take(&mut self.waiting), std::mem::take(&mut self.records));
-        if waiting.is_empty() {
-            return Ok(());
-        }
-        let written = self.open().and_then(|mut to| {
-            let written = to.seek(SeekFrom::Start(self.octets)).and_then(|_| to.write_all(&waiting));
-            if written.is_err() {
-                let _ = to.set_len(self.octets);
-            }
-            written
-        });
-        match written {
-            Ok(()) => {
-                self.digest.update(&waiting);
-                self.octets += waiting.len() as u64;
-                self.is_unsynced = true;
-            }
-            Err(_) => self.lost += records.max(1),
-        }
-        // Its memory is of use again.
-        self.waiting = waiting;
-        self.waiting.clear();
-        written
-    }
-
-    /// It holds nothing of use.
-    fn remove(&self) {
-        let _ = std::fs::remove_file(&self.path);
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        if std::mem::take(&mut self.is_unsynced) { self.open()?.sync_data() } else { Ok(()) }
-    }
-
-    fn open(&self) -> io::Result<File> {
-        OpenOptions::new().write(true).open(&self.path)
-    }
-
-    fn finish(self) -> WrittenFile {
-        let Self { path, digest, octets, .. } = self;
-        WrittenFile { path, octets, sha256: digest.finalize().into() }
-    }
-}
-
-impl Write for HashedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.waiting.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.put_out()
-    }
+fn create(path: PathBuf) -> Result<HashedFile, FilesError> {
+    HashedFile::create(&path).map_err(|error| FilesError::File { path, error })
 }
 
 /// Orders whose files are synced one by one.

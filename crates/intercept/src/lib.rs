@@ -21,7 +21,7 @@
 //! | `calls`, `parties` | calls of targets; whom a SIP message names |
 //! | `names` | by what a session is named |
 //! | `product` | what receives it, and how much it was |
-//! | `files`, `delivered` | product as files, and on its way to mediation functions |
+//! | `files`, `hashed_file`, `delivered` | product as files, and on its way to mediation functions |
 //! | `words`, `ring`, `history` | frames on their way from a worker, and the latest ones that passed it |
 //! | `identifiers` | what PDUs say of their order |
 #![forbid(unsafe_code)]
@@ -31,6 +31,7 @@ mod addresses;
 mod calls;
 mod delivered;
 mod files;
+mod hashed_file;
 mod history;
 mod identifiers;
 mod interception;
@@ -43,7 +44,8 @@ mod ring;
 mod words;
 
 pub use delivered::{Delivered, DeliveredError};
-pub use files::{FilesError, ProductFiles, WrittenFile, WrittenOrder};
+pub use files::{FilesError, ProductFiles, WrittenOrder};
+pub use hashed_file::WrittenFile;
 pub use history::FrameHistory;
 pub use interception::{Closed, Interception};
 pub use interceptor::{Interceptor, Limits, WantsSessions};
