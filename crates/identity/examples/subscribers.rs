@@ -1,7 +1,7 @@
 //! Follows many sessions, and tells what one costs: packets a second on one core, and bytes of memory.
 //!
 //! ```text
-//! cargo run --release -p ringtap-identity --example million -- [SESSIONS]
+//! cargo run --release -p ringtap-identity --example subscribers -- [SESSIONS]
 //! ```
 //!
 //! Each session is let in (Access-Request, Access-Accept), started and acknowledged, and reported once more:

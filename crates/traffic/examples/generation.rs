@@ -1,5 +1,5 @@
 //! How fast frames are made, and how much a call under way takes:
-//! `cargo run --release -p ringtap-traffic --example speed [CALLS]`.
+//! `cargo run --release -p ringtap-traffic --example generation [CALLS]`.
 #![expect(clippy::print_stdout, reason = "its output is what it is for")]
 
 use ringtap_traffic::{Codec, HoldingTime, Mix, Scenario, Share, Traffic};
