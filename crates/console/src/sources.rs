@@ -128,15 +128,16 @@ pub trait Daemon: Send + Sync {
     /// As [`keep`](Self::keep).
     fn pause(&self, call_id: &str, paused: bool) -> anyhow::Result<()>;
 
-    /// Has the media of a call in progress written to the spool within half a second, for the next 15 s: null
-    /// if it has ended, else `{"state":"recorded","streams":[{"src","dst","ssrc","payload_type"},...]}`. The
-    /// state may be `paused` and `pending` as well; the streams are those that were seen since somebody
-    /// listens.
+    /// Has the media of calls in progress written to the spool within half a second, for the next 15 s. An
+    /// answer for each, in their order: `"ended"`; `{"refused":"why"}` where the sound is not recorded, or too
+    /// many calls are listened to; or
+    /// `{"heard":{"state":"recorded","streams":[{"src","dst","ssrc","payload_type"},...]}}`. The state may be
+    /// `paused` and `pending` as well; the streams are those that were seen since somebody listens.
     ///
     /// # Errors
     ///
-    /// It does not answer, the sound is not recorded, or too many calls are listened to ([`Refused`]).
-    fn listen(&self, call_id: &str) -> anyhow::Result<Value>;
+    /// It does not answer, or records no packets ([`Refused`]).
+    fn listen(&self, call_ids: &[String]) -> anyhow::Result<Value>;
 
     /// Puts a call in progress on hold for a case, once it has ended.
     ///

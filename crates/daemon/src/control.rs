@@ -13,7 +13,7 @@ use nix::sys::stat::{Mode, umask};
 use nix::unistd::geteuid;
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_recorder::listening::ListenedStream;
-use ringtap_recorder::policy::{CallCommand, ListenState, SharedPolicy};
+use ringtap_recorder::policy::{CallCommand, Listened, SharedPolicy};
 use ringtap_spool::Hold;
 use ringtap_spool::rules::RecordingScope;
 use rustix::net::sockopt::socket_peercred;
@@ -58,11 +58,11 @@ pub enum Request {
         /// Whether its interception product is held.
         product: bool,
     },
-    /// Writes its media soon, for 15 s: somebody listens. Answered by [`ListenedCall`] as JSON, or null if it
-    /// has ended.
+    /// Writes the media of calls soon, for 15 s: somebody listens. Answered by a [`ListenAnswer`] for each, in
+    /// their order, as JSON.
     Listen {
-        /// Its Call-ID.
-        call: String,
+        /// Their Call-IDs.
+        calls: Vec<String>,
     },
     /// The rules in effect but those that intercept, and how many calls each has decided.
     Rules,
@@ -135,6 +135,18 @@ pub(crate) struct Answer {
     pub(crate) told: String,
 }
 
+/// What becomes of listening to a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ListenAnswer {
+    /// It can be heard.
+    Heard(ListenedCall),
+    /// There is no such call any more.
+    Ended,
+    /// It cannot be heard: why.
+    Refused(String),
+}
+
 /// What of a call in progress can be heard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListenedCall {
@@ -157,13 +169,20 @@ pub struct HeardStream {
     pub payload_type: u8,
 }
 
-impl ListenedCall {
-    fn of((state, streams): (ListenState, Vec<ListenedStream>)) -> Self {
+impl ListenAnswer {
+    fn of(listened: Listened) -> Self {
         let stream = |stream: ListenedStream| {
             let ListenedStream { src, dst, ssrc, payload_type } = stream;
             HeardStream { src, dst, ssrc, payload_type }
         };
-        Self { state: state.name().to_owned(), streams: streams.into_iter().map(stream).collect() }
+        match listened {
+            Listened::Heard(state, streams) => Self::Heard(ListenedCall {
+                state: state.name().to_owned(),
+                streams: streams.into_iter().map(stream).collect(),
+            }),
+            Listened::Ended => Self::Ended,
+            Listened::Refused(why) => Self::Refused(why),
+        }
     }
 }
 
@@ -353,9 +372,10 @@ fn answer(request: &Request, context: &ControlContext) -> anyhow::Result<String>
             return Ok(serde_json::to_string(&outcome)?);
         }
         Request::Keep { call, what } => (call, CallCommand::Keep(what.parse::<RecordingScope>()?)),
-        Request::Listen { call } => {
-            let heard = shared_policy.listen(call)?;
-            return Ok(serde_json::to_string(&heard.map(ListenedCall::of))?);
+        Request::Listen { calls } => {
+            let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
+            let answers: Vec<_> = shared_policy.listen(&calls)?.into_iter().map(ListenAnswer::of).collect();
+            return Ok(serde_json::to_string(&answers)?);
         }
         Request::Hold { call, case, product } => return hold(context, call, case, *product),
         Request::Clock { .. }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -389,18 +389,37 @@ impl SharedPolicy {
     ///
     /// A worker does not answer, or too many commands are waiting.
     pub fn command(&self, call_id: &str, act: CallCommand) -> anyhow::Result<Option<String>> {
-        let (answer, answers) = channel();
+        Ok(self.commanded(&[call_id], act)?.swap_remove(0))
+    }
+
+    /// The same for each of these calls, in the time that one takes: workers look for commands now and then.
+    fn commanded(&self, call_ids: &[&str], act: CallCommand) -> anyhow::Result<Vec<Option<String>>> {
+        let (senders, receivers): (Vec<_>, Vec<_>) = call_ids.iter().map(|_| channel()).unzip();
         for inbox in &self.inboxes {
             let mut commands = held(&inbox.commands);
-            if commands.len() >= MOST {
+            if commands.len() + call_ids.len() > MOST {
                 anyhow::bail!("too many commands are waiting: try again");
             }
-            commands.push(Command { call_id: call_id.to_owned(), act, answer: answer.clone() });
+            let each = call_ids.iter().zip(&senders);
+            commands.extend(each.map(|(call_id, answer)| Command {
+                call_id: (*call_id).to_owned(),
+                act,
+                answer: answer.clone(),
+            }));
             drop(commands);
             inbox.is_full.store(true, Ordering::Release);
         }
-        drop(answer);
+        drop(senders);
         let deadline = Instant::now() + PATIENCE;
+        receivers.iter().map(|answers| self.answered(answers, deadline)).collect()
+    }
+
+    /// What the worker that has the call says.
+    fn answered(
+        &self,
+        answers: &Receiver<Option<String>>,
+        deadline: Instant,
+    ) -> anyhow::Result<Option<String>> {
         let mut done = None;
         for _ in &self.inboxes {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -415,19 +434,33 @@ impl SharedPolicy {
 }
 
 impl SharedPolicy {
-    /// Has the media of a call written within half a second, for 15 s: somebody listens. Returns the streams
-    /// that were seen since somebody does; None without such a call.
+    /// Has the media of calls written within half a second, for 15 s: somebody listens. Answers for each.
     ///
     /// # Errors
     ///
-    /// Its media are not recorded, so many calls are listened to already, or a worker does not answer.
-    pub fn listen(&self, call_id: &str) -> anyhow::Result<Option<(ListenState, Vec<ListenedStream>)>> {
-        let Some(told) = self.command(call_id, CallCommand::Listen)? else { return Ok(None) };
-        match ListenState::ALL.into_iter().find(|state| state.name() == told) {
-            Some(state) => Ok(Some((state, self.listened.streams(call_id)))),
-            None => Err(anyhow::Error::msg(told)),
-        }
+    /// A worker does not answer, or too many commands are waiting.
+    pub fn listen(&self, call_ids: &[&str]) -> anyhow::Result<Vec<Listened>> {
+        let told = self.commanded(call_ids, CallCommand::Listen)?;
+        let answer = |(call_id, told): (&&str, Option<String>)| {
+            let Some(told) = told else { return Listened::Ended };
+            match ListenState::ALL.into_iter().find(|state| state.name() == told) {
+                Some(state) => Listened::Heard(state, self.listened.streams(call_id)),
+                None => Listened::Refused(told),
+            }
+        };
+        Ok(call_ids.iter().zip(told).map(answer).collect())
     }
+}
+
+/// What becomes of listening to a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listened {
+    /// The streams that were seen since somebody listens.
+    Heard(ListenState, Vec<ListenedStream>),
+    /// There is no such call.
+    Ended,
+    /// Its media are not recorded, or so many calls are listened to already.
+    Refused(String),
 }
 
 /// A call's slot in the decision tables.
@@ -440,7 +473,7 @@ fn held<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// Most commands waiting for a worker.
-const MOST: usize = 64;
+const MOST: usize = 256;
 /// How long a worker may take: it checks twenty times a second, even without packets.
 const PATIENCE: Duration = Duration::from_secs(3);
 

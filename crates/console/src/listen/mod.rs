@@ -4,6 +4,6 @@ mod ears;
 mod sound;
 mod tail;
 
-pub(crate) use ears::{EarPlace, Ears};
+pub(crate) use ears::{EarPlace, Ears, Told};
 pub(crate) use sound::{LiveSound, Piece};
 pub(crate) use tail::{Subscription, Tail};

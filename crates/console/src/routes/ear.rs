@@ -9,37 +9,21 @@ use base64::prelude::BASE64_STANDARD;
 use ringtap_access::{Action, NewEntry, What};
 use ringtap_audio::{Codec, Track};
 use ringtap_export::collect::{guess_direction, track};
-use ringtap_model::{Call, Direction, Endpoint, Hz, Stream};
+use ringtap_model::{Call, Direction, Hz, Stream};
 use ringtap_report::time;
 use ringtap_spool::of_stream;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use tokio::sync::mpsc::Sender;
 use tokio::sync::mpsc::error::TrySendError;
 use utoipa::ToSchema;
 
 use super::found::find;
-use crate::listen::{EarPlace, LiveSound, Piece, Subscription};
+use crate::listen::{EarPlace, LiveSound, Piece, Subscription, Told};
 use crate::problem::Problem;
 use crate::sources::Refused;
 use crate::state::App;
 use crate::viewer::Viewer;
 use crate::work::Stop;
-
-/// What the daemon says of a call that is listened to.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
-pub(crate) struct Told {
-    state: String,
-    streams: Vec<ToldStream>,
-}
-
-/// A stream of the call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-struct ToldStream {
-    src: Endpoint,
-    dst: Endpoint,
-    ssrc: u32,
-    payload_type: u8,
-}
 
 /// A piece of the sound of a call in progress; the last one has `end`.
 #[derive(Debug, Default, Serialize, ToSchema)]
@@ -325,12 +309,7 @@ impl Heard {
 /// Has the daemon write a call's packets soon; None if it has ended.
 fn ask(app: &App, call: &Call) -> anyhow::Result<Option<Told>> {
     let daemon = app.sources.daemon.as_ref().ok_or_else(|| anyhow!("no running ringtap is known"))?;
-    let told = {
-        let _turn = app.ears.turn();
-        daemon.listen(&call.call_id)?
-    };
-    serde_json::from_value(told)
-        .map_err(|_| anyhow!("the daemon is of another version: its answer cannot be read"))
+    app.ears.ask(&call.call_id, |call_ids| daemon.listen(call_ids))
 }
 
 fn failed(detail: String) -> HeardEnd {

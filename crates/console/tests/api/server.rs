@@ -316,7 +316,7 @@ impl Daemon for Answering {
 
     fn calls(&self, most: usize) -> anyhow::Result<Value> {
         let calls: Vec<(Call, Vec<Stream>)> =
-            (0..3).map(|number| (in_progress(number), Vec::new())).take(most).collect();
+            (0..3).map(|number| (in_progress(number), Vec::new())).skip(3 - most.min(3)).collect();
         Ok(json!({ "calls": calls, "total": 3 }))
     }
 
@@ -328,11 +328,12 @@ impl Daemon for Answering {
         Ok(())
     }
 
-    fn listen(&self, call_id: &str) -> anyhow::Result<Value> {
-        match call_id {
-            "call-1" => bail!(Refused("its rule keeps only its signalling".to_owned())),
-            _ => Ok(json!({ "state": "paused", "streams": [] })),
-        }
+    fn listen(&self, call_ids: &[String]) -> anyhow::Result<Value> {
+        let answer = |call_id: &String| match &**call_id {
+            "call-1" => json!({ "refused": "its rule keeps only its signalling" }),
+            _ => json!({ "heard": { "state": "paused", "streams": [] } }),
+        };
+        Ok(call_ids.iter().map(answer).collect())
     }
 
     fn hold(&self, _: &str, _: &str) -> anyhow::Result<()> {

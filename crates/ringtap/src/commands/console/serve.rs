@@ -241,8 +241,8 @@ impl Daemon for ControlSocket {
         self.ask(&if paused { Request::Pause { call } } else { Request::Resume { call } }).map(drop)
     }
 
-    fn listen(&self, call_id: &str) -> anyhow::Result<Value> {
-        let told = self.ask(&Request::Listen { call: call_id.to_owned() })?;
+    fn listen(&self, call_ids: &[String]) -> anyhow::Result<Value> {
+        let told = self.ask(&Request::Listen { calls: call_ids.to_vec() })?;
         serde_json::from_str(&told).context("the daemon is of another version: its answer cannot be read")
     }
 
