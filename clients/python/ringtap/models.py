@@ -832,6 +832,7 @@ class LiveCallCounts(Model):
 class LiveCallList(Model):
     """Calls in progress."""
     calls: list[Call]
+    """The latest first."""
     total: int | None = None
     """Calls in progress, also those that are not looked at; null for whoever may see some calls only."""
     listed: int

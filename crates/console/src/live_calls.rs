@@ -8,28 +8,62 @@ use ringtap_model::{Call, Stream};
 
 use crate::problem::Problem;
 
-/// Calls with their streams.
-pub(crate) type ListedCalls = Arc<Vec<(Call, Vec<Stream>)>>;
-
-/// The latest list, and when it was asked for.
+/// Calls in progress with their streams.
 #[derive(Debug, Default)]
-pub(crate) struct LiveCalls(Mutex<Option<(Instant, ListedCalls)>>);
+pub(crate) struct ListedCalls {
+    /// The earliest first.
+    pub(crate) calls: Vec<(Call, Vec<Stream>)>,
+    /// How many there are, listed or not.
+    pub(crate) total: Option<u64>,
+}
+
+/// The latest list, and when and for how many calls the daemon was asked.
+#[derive(Debug, Default)]
+pub(crate) struct LiveCalls(Mutex<Option<(Instant, usize, Arc<ListedCalls>)>>);
 
 impl LiveCalls {
-    /// The list, by `ask` unless it was asked for within that time. Who asks meanwhile waits for that answer.
+    /// The latest `most` calls or more, by `ask` unless as many were asked for within that time. Who asks
+    /// meanwhile waits for that answer.
     pub(crate) fn get(
         &self,
+        most: usize,
         fresh: Duration,
-        ask: impl FnOnce() -> Result<Vec<(Call, Vec<Stream>)>, Problem>,
-    ) -> Result<ListedCalls, Problem> {
+        ask: impl FnOnce(usize) -> Result<ListedCalls, Problem>,
+    ) -> Result<Arc<ListedCalls>, Problem> {
         let mut latest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((at, calls)) = &*latest
+        if let Some((at, asked, calls)) = &*latest
+            && *asked >= most
             && at.elapsed() < fresh
         {
             return Ok(Arc::clone(calls));
         }
-        let calls = Arc::new(ask()?);
-        *latest = Some((Instant::now(), Arc::clone(&calls)));
+        let calls = Arc::new(ask(most)?);
+        *latest = Some((Instant::now(), most, Arc::clone(&calls)));
         Ok(calls)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_serves_whoever_wants_no_more_of_it_while_it_is_fresh() {
+        let live = LiveCalls::default();
+        let hour = Duration::from_secs(3_600);
+        let asked = |most, fresh| {
+            let mut asked = None;
+            live.get(most, fresh, |most| {
+                asked = Some(most);
+                Ok(ListedCalls::default())
+            })
+            .unwrap();
+            asked
+        };
+        assert_eq!(asked(50, hour), Some(50));
+        assert_eq!(asked(20, hour), None);
+        assert_eq!(asked(1_000, hour), Some(1_000), "more than the list can have");
+        assert_eq!(asked(50, hour), None);
+        assert_eq!(asked(50, Duration::ZERO), Some(50), "too old");
     }
 }

@@ -61,13 +61,13 @@ pub(super) fn find(
 fn find_in_progress(app: &Shared, viewer: &Viewer, id: &Id) -> Result<Found, Problem> {
     let Some(daemon) = &app.sources.daemon else { return Err(missing(id)) };
     // Without the daemon nothing is in progress.
-    let ask = || live::listed(&daemon.calls(live::MOST).unwrap_or_default());
+    let ask = |most| live::listed(daemon.calls(most).unwrap_or_default());
     let is_it = |(call, _): &&(Call, Vec<Stream>)| call.id == *id && viewer.sees(call);
     let mut leg = None;
     // It may have begun since the list was asked for.
-    for fresh in [FRESH, Duration::ZERO] {
-        let listed = app.live_calls.get(fresh, ask)?;
-        leg = listed.iter().find(is_it).cloned();
+    for fresh in [live::FRESH, Duration::ZERO] {
+        let listed = app.live_calls.get(live::MOST, fresh, ask)?;
+        leg = listed.calls.iter().find(is_it).cloned();
         if leg.is_some() {
             break;
         }
@@ -103,7 +103,5 @@ pub(super) struct CallPath {
     id: String,
 }
 
-/// How long a list of the calls in progress is looked at again.
-const FRESH: Duration = Duration::from_secs(1);
 /// Most legs of a conversation that a page shows.
 const MOST_LEGS: usize = 50;

@@ -9,13 +9,14 @@ use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::Stream as Events;
 use ringtap_access::{Action, Right, What};
-use ringtap_model::{Call, Stream};
+use ringtap_model::Call;
 use ringtap_report::time;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::Answer;
+use crate::live_calls::ListedCalls;
 use crate::meter::OpenEvents;
 use crate::openapi::records::CallRecord;
 use crate::problem::Problem;
@@ -182,6 +183,16 @@ impl App {
         status
     }
 
+    /// The latest `most` calls in progress or more, as the daemon listed them within the last second.
+    async fn live_calls(&self, most: usize) -> Result<Arc<ListedCalls>, Problem> {
+        let app = self.clone();
+        let ask = move |daemon: &dyn Daemon| {
+            let list = |most| daemon.calls(most).map_err(|error| Problem::of_daemon(&error)).and_then(listed);
+            Ok(app.live_calls.get(most, FRESH, list))
+        };
+        self.ask(ask).await?
+    }
+
     /// Asks the daemon something, outside of the threads that serve connections.
     pub(crate) async fn ask<T: Send + 'static>(
         &self,
@@ -219,9 +230,10 @@ pub(crate) struct LiveSearch {
 
 /// Calls in progress.
 #[derive(Serialize, ToSchema)]
-struct LiveCallList {
+struct LiveCallList<'a> {
+    /// The latest first.
     #[schema(value_type = Vec<CallRecord>)]
-    calls: Vec<Call>,
+    calls: &'a [&'a Call],
     /// Calls in progress, also those that are not looked at; null for whoever may see some calls only.
     total: Option<u64>,
     /// Calls that were looked at: the latest, as far as they may be seen.
@@ -230,7 +242,7 @@ struct LiveCallList {
 
 /// Calls in progress
 ///
-/// Among the latest 1,000.
+/// With a search, or for whoever may see some calls only, among the latest 1,000. They are as of the last second.
 #[utoipa::path(
     get, path = "/live/calls", operation_id = "list_live_calls", tag = "live", params(LiveSearch),
     responses((status = 200, description = "Calls in progress.", body = LiveCallList))
@@ -245,26 +257,24 @@ pub(crate) async fn calls(
     if !wanted.q.is_empty() {
         app.note(&viewer, Action::Search, What::from("calls in progress: ").number(&*wanted.q)).await?;
     }
-    let list = app.ask(|daemon| daemon.calls(MOST)).await?;
-    let total = list["total"].as_u64().filter(|_| !viewer.is_limited());
-    let mut listed = listed(&list)?;
-    listed.retain(|(call, _)| viewer.sees(call));
-    let count = listed.len();
     let limit = wanted.limit.map_or(100, Bounded::get);
-    let calls: Vec<Call> = listed
-        .into_iter()
-        .filter(|(call, streams)| search.matches(call, streams))
-        .map(|(call, _)| call)
-        .take(limit)
-        .collect();
-    Ok(viewer.answer(&app, LiveCallList { calls, total, listed: count }))
+    // Whom every call answers need not look at more than are shown.
+    let most = if wanted.q.is_empty() && !viewer.is_limited() { limit } else { MOST };
+    let list = app.live_calls(most).await?;
+    let seen: Vec<_> = list.calls.iter().rev().take(most).filter(|(call, _)| viewer.sees(call)).collect();
+    let found = seen.iter().filter(|(call, streams)| search.matches(call, streams));
+    let calls: Vec<&Call> = found.map(|(call, _)| call).take(limit).collect();
+    let total = list.total.filter(|_| !viewer.is_limited());
+    Ok(viewer.answer(&app, LiveCallList { calls: &calls, total, listed: seen.len() }))
 }
 
 /// The calls in progress that the daemon lists, with their streams.
-pub(super) fn listed(list: &Value) -> Result<Vec<(Call, Vec<Stream>)>, Problem> {
-    let Some(calls) = list.get("calls") else { return Ok(Vec::new()) };
-    serde_json::from_value(calls.clone())
-        .map_err(|_| Problem::unavailable("the daemon is of another version: its calls cannot be read"))
+pub(super) fn listed(mut list: Value) -> Result<ListedCalls, Problem> {
+    let total = list["total"].as_u64();
+    let calls = list.get_mut("calls").map(Value::take).unwrap_or_else(|| Value::Array(Vec::new()));
+    let calls = serde_json::from_value(calls)
+        .map_err(|_| Problem::unavailable("the daemon is of another version: its calls cannot be read"))?;
+    Ok(ListedCalls { calls, total })
 }
 
 /// Why somebody sees no state: it would tell how many calls others make.
@@ -275,6 +285,8 @@ const NO_DAEMON: &str = "no running ringtap is known to this console: start `rin
                          control socket with `--control`";
 /// Most calls in progress that the daemon lists.
 pub(super) const MOST: usize = 1_000;
+/// How long a list of the calls in progress is looked at again.
+pub(super) const FRESH: Duration = EVERY;
 
 #[cfg(test)]
 mod tests {

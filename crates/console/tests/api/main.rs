@@ -324,6 +324,23 @@ fn a_call_is_put_on_hold_for_cases_and_released_again() {
 }
 
 #[test]
+fn the_latest_calls_in_progress_are_first_and_a_search_looks_at_all() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let shown = |query: &str| {
+        let list = ana.json(&format!("/api/v1/live/calls{query}"));
+        let of = |call: &Value| call["id"].as_str().unwrap()[..2].to_owned();
+        let calls: Vec<String> = list["calls"].as_array().unwrap().iter().map(of).collect();
+        (calls.join(" "), list["listed"].as_u64().unwrap(), list["total"].as_u64().unwrap())
+    };
+    assert_eq!(shown("?limit=2"), ("ca c9".to_owned(), 2, 3));
+    // Of the list that was asked for just now, or of a longer one.
+    assert_eq!(shown("?limit=1"), ("ca".to_owned(), 1, 3));
+    assert_eq!(shown("?limit=1&q=state:active"), ("ca".to_owned(), 3, 3));
+    assert_eq!(shown(""), ("ca c9 c8".to_owned(), 3, 3));
+}
+
+#[test]
 fn a_call_in_progress_is_seen_and_its_recording_changed() {
     let server = Server::start();
     let root = server.login("root");

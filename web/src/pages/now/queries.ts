@@ -66,11 +66,14 @@ export function worstFirst(groups: KpiGroup[]): KpiGroup[] {
   return groups.toSorted((a, b) => score(a) - score(b) || b.attempts - a.attempts);
 }
 
+/** The latest calls that have not ended. */
 export function callsUnderWay(signal: AbortSignal): Promise<LiveCallList> {
-  return get('/live/calls', { signal });
+  return get('/live/calls', { query: { limit: SHOWN }, signal });
 }
 
 const FIGURES = 'asr,ner,pdd_ms_p50,mos_p50,mos_p5';
 const MINUTE_US = 60e6;
+/** Calls in progress that the page shows. */
+const SHOWN = 50;
 /** Attempts below which a ratio says little. */
 const ENOUGH = 10;
