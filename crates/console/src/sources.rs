@@ -129,8 +129,8 @@ pub trait Daemon: Send + Sync {
     fn pause(&self, call_id: &str, paused: bool) -> anyhow::Result<()>;
 
     /// Has the media of calls in progress written to the spool within half a second, for the next 15 s. An
-    /// answer for each, in their order: `"ended"`; `{"refused":"why"}` where the sound is not recorded, or too
-    /// many calls are listened to; or
+    /// answer for each, in their order: `"ended"`; `{"refused":"why"}` where the sound is not recorded, or
+    /// too many calls are listened to; or
     /// `{"heard":{"state":"recorded","streams":[{"src","dst","ssrc","payload_type"},...]}}`. The state may be
     /// `paused` and `pending` as well; the streams are those that were seen since somebody listens.
     ///

@@ -58,8 +58,8 @@ pub enum Request {
         /// Whether its interception product is held.
         product: bool,
     },
-    /// Writes the media of calls soon, for 15 s: somebody listens. Answered by a [`ListenAnswer`] for each, in
-    /// their order, as JSON.
+    /// Writes the media of calls soon, for 15 s: somebody listens. Answered by a [`ListenAnswer`] for each,
+    /// in their order, as JSON.
     Listen {
         /// Their Call-IDs.
         calls: Vec<String>,

@@ -63,8 +63,9 @@ impl Ears {
         }
     }
 
-    /// Asks the daemon about a call by `listen`, together with all who ask meanwhile: it takes few connections of one
-    /// user at once, and what its workers take to answer is the same for one call and for many.
+    /// Asks the daemon about a call by `listen`, together with all who ask meanwhile: it takes few
+    /// connections of one user at once, and what its workers take to answer is the same for one call
+    /// and for many.
     ///
     /// # Errors
     ///

@@ -242,7 +242,7 @@ struct LiveCallList<'a> {
 
 /// Calls in progress
 ///
-/// With a search, or for whoever may see some calls only, among the latest 1,000. They are as of the last second.
+/// With a search, or for whoever may see some calls only, among the latest 1,000. As of the last second.
 #[utoipa::path(
     get, path = "/live/calls", operation_id = "list_live_calls", tag = "live", params(LiveSearch),
     responses((status = 200, description = "Calls in progress.", body = LiveCallList))
