@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use memchr::memmem;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use ringtap_testing::skip;
@@ -60,12 +61,7 @@ pub(crate) fn copies(process: u32, wanted: &[u8]) -> usize {
         let mut bytes = vec![0; (to - from) as usize];
         // Pages of devices cannot be read.
         if memory.read_exact_at(&mut bytes, from).is_ok() {
-            let mut rest = &bytes[..];
-            while let Some(at) = rest.iter().position(|byte| *byte == wanted[0]) {
-                rest = &rest[at..];
-                found += usize::from(rest.starts_with(wanted));
-                rest = &rest[1..];
-            }
+            found += memmem::find_iter(&bytes, wanted).count();
         }
     }
     found
