@@ -365,8 +365,8 @@ class Api:
     ) -> models.LiveCallList:
         """Calls in progress.
 
-        With a search, or for whoever may see some calls only, among the latest 1,000. They are as of
-        the last second.
+        With a search, or for whoever may see some calls only, among the latest 1,000. As of the last
+        second.
 
         * `q`: The search (docs/manual/search.md); all calls unless it is given.
         * `limit`: Most calls of the answer; 100 unless it is given.
