@@ -1,5 +1,6 @@
-//! What the profile `small` takes in memory, in all processes together, beside the code of the program: that
-//! of a program compiled for tests is larger than a release's.
+//! What the profile `small` takes in memory, in all processes together. The code of a program that is not
+//! optimised is larger than the profile allows for: `cargo test --release -p ringtap --test run small::`
+//! checks the whole, any other build the data alone.
 
 use std::fs;
 use std::process::Command;
@@ -9,8 +10,10 @@ use std::time::Duration;
 use crate::daemon::{Daemon, Place};
 use crate::wire::{assert_inside, inside};
 
-/// What the profile promises, 64 MiB (docs/manual/memory.md), less 20 MiB for the pages of a release's code.
-const MOST: u64 = 44 << 20;
+/// What the profile promises: docs/manual/memory.md.
+const MOST: u64 = 64 << 20;
+/// The same without code, in any build: a release has 35 MiB of data, one that is not optimised 39.
+const MOST_DATA: u64 = 42 << 20;
 /// Calls at once for which it is made.
 const CALLS: u64 = 100;
 
@@ -19,28 +22,44 @@ fn a_hundred_calls_fit_into_64_mib_by_the_small_profile() {
     inside("small::inside_calls");
 }
 
-/// Bytes of a process and of those that it started, but pages of files: what they share counts once.
-fn memory(process: u32) -> u64 {
+/// Bytes of processes: what they share counts once.
+#[derive(Clone, Copy, Default)]
+struct Memory {
+    all: u64,
+    /// Without pages of files, which are code.
+    data: u64,
+}
+
+/// Of a process and of those that it started.
+fn memory(process: u32) -> Memory {
     let children =
         fs::read_to_string(format!("/proc/{process}/task/{process}/children")).expect("its children");
-    let children = children.split_whitespace().map(|child| memory(child.parse().expect("a process")));
     let text = fs::read_to_string(format!("/proc/{process}/smaps_rollup")).expect("it runs");
-    let kibibytes = |name: &str| -> u64 {
+    let bytes = |name: &str| -> u64 {
         let line = text.lines().find_map(|line| line.strip_prefix(name)).expect("its share");
-        line.trim().trim_end_matches(" kB").parse().expect("a number")
+        let kibibytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
+        kibibytes << 10
     };
-    ((kibibytes("Pss:") - kibibytes("Pss_File:")) << 10) + children.sum::<u64>()
+    let (all, code) = (bytes("Pss:"), bytes("Pss_File:"));
+    children.split_whitespace().map(|child| memory(child.parse().expect("a process"))).fold(
+        Memory { all, data: all - code },
+        |sum, child| Memory { all: sum.all + child.all, data: sum.data + child.data },
+    )
 }
 
 /// The most calls at once that the daemon follows while the sender runs, and the most memory.
-fn watch(daemon: &Daemon, mut sending: impl FnMut() -> bool) -> (u64, u64) {
-    let (mut calls, mut most) = (0, 0);
-    while sending() {
+fn watch(daemon: &Daemon, mut sending: impl FnMut() -> bool) -> (u64, Memory) {
+    let (mut calls, mut most) = (0, Memory::default());
+    loop {
+        let is_sending = sending();
+        let now = memory(daemon.id());
+        most = Memory { all: most.all.max(now.all), data: most.data.max(now.data) };
+        if !is_sending {
+            return (calls, most);
+        }
         calls = calls.max(daemon.metric("ringtap_calls"));
-        most = most.max(memory(daemon.id()));
         thread::sleep(Duration::from_millis(200));
     }
-    (calls, most.max(memory(daemon.id())))
 }
 
 #[test]
@@ -81,7 +100,10 @@ fn inside_calls() {
         .expect("the program starts");
     let (calls, most) = watch(&daemon, || sender.try_wait().expect("a child").is_none());
     assert!(calls >= CALLS, "{calls} calls at once");
-    assert!(most <= MOST, "{} MiB with {calls} calls at once", most >> 20);
+    assert!(most.data <= MOST_DATA, "{} MiB of data with {calls} calls at once", most.data >> 20);
+    if !cfg!(debug_assertions) {
+        assert!(most.all <= MOST, "{} MiB with {calls} calls at once", most.all >> 20);
+    }
     daemon.signal("TERM");
     let (status, log) = daemon.end();
     assert_eq!(status, Some(0), "{log}");
