@@ -293,6 +293,7 @@ impl OpenDay {
         }
         self.state.write_keys(&self.connection)?;
         self.state.changed.mark(&self.connection)?;
+        self.state.blocks.make(&self.connection)?;
         self.connection.execute_batch("COMMIT")
     }
 }

@@ -166,24 +166,48 @@ impl DayReader {
     }
 
     /// Passes the records that satisfy a condition one by one, in order of time or backwards, until `each`
-    /// has enough.
+    /// has enough. Returns whether those were all.
     pub(crate) fn each<R: Readable>(
         &self,
         condition: &str,
         values: &[Sql],
         backwards: bool,
         mut each: impl FnMut(R) -> Result<bool, Error>,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
+        self.each_selected(&select::<R>("", condition, backwards), values, &mut each)
+    }
+
+    /// The same of rows: only those are read.
+    pub(crate) fn each_of<R: Readable>(
+        &self,
+        rows: &[i64],
+        condition: &str,
+        values: &[Sql],
+        backwards: bool,
+        mut each: impl FnMut(R) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
+        let rows: Vec<String> = rows.iter().map(i64::to_string).collect();
+        let sql = select_rows::<R>(values.len() + 1, condition, backwards);
+        let values: Vec<Sql> =
+            values.iter().cloned().chain([Sql::Text(format!("[{}]", rows.join(",")))]).collect();
+        self.each_selected(&sql, &values, &mut each)
+    }
+
+    fn each_selected<R: Readable>(
+        &self,
+        sql: &str,
+        values: &[Sql],
+        each: &mut dyn FnMut(R) -> Result<bool, Error>,
+    ) -> Result<bool, Error> {
         let failed = |error| Error::database(&self.path, error);
-        let sql = select::<R>(condition, backwards);
-        let mut statement = self.connection.prepare_cached(&sql).map_err(failed)?;
+        let mut statement = self.connection.prepare_cached(sql).map_err(failed)?;
         let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
             if !each(self.record(row)?)? {
-                break;
+                return Ok(false);
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     fn record<R: Readable>(&self, row: &Row<'_>) -> Result<R, Error> {
@@ -236,8 +260,8 @@ impl DayReader {
     }
 }
 
-/// The statement that selects records.
-fn select<R: StoredRecord>(condition: &str, backwards: bool) -> String {
+/// The statement that selects records; `indexed` may say which index it uses.
+fn select<R: StoredRecord>(indexed: &str, condition: &str, backwards: bool) -> String {
     let (table, start) = (R::TABLE, R::START);
     let column = |column: &&str| match *column {
         CONVERSATION => format!(", {CONVERSATION_NOW}"),
@@ -246,16 +270,28 @@ fn select<R: StoredRecord>(condition: &str, backwards: bool) -> String {
     let columns: String = R::APART.iter().chain(R::TEXTS).map(column).collect();
     let order = if backwards { " DESC" } else { "" };
     format!(
-        "SELECT id, {start}, format, record{columns} FROM {table} WHERE {condition} \
+        "SELECT id, {start}, format, record{columns} FROM {table} {indexed} WHERE {condition} \
          ORDER BY {second}{order}, {start}{order}, id{order}",
         second = schema::second_of_day(start),
     )
 }
 
+/// The statement that selects records by the numbers of their rows, which are the value `place` as JSON.
+fn select_rows<R: StoredRecord>(place: usize, condition: &str, backwards: bool) -> String {
+    let condition = format!("number IN (SELECT value FROM json_each(?{place})) AND ({condition})");
+    select::<R>("NOT INDEXED", &condition, backwards)
+}
+
+/// The statement that selects calls by their rows, for tests of its plan.
+#[cfg(test)]
+pub(crate) fn select_rows_of_calls(condition: &str) -> String {
+    select_rows::<Call>(1, condition, true)
+}
+
 /// The statement that selects calls, for tests of its plan.
 #[cfg(test)]
 pub(crate) fn select_calls(condition: &str) -> String {
-    select::<Call>(condition, true)
+    select::<Call>("", condition, true)
 }
 
 fn id_of(bytes: Result<&[u8], rusqlite::types::FromSqlError>) -> Option<Id> {
@@ -354,7 +390,7 @@ mod tests {
         let number = |text: &str| Condition::Number(text.parse().unwrap());
         let plan = |conditions: Vec<Condition>| -> Vec<String> {
             let (condition, values) = Query::from(Filter(conditions)).of_calls(Day::of(Nanos::ZERO));
-            let sql = format!("EXPLAIN QUERY PLAN {}", select::<Call>(&condition, false));
+            let sql = format!("EXPLAIN QUERY PLAN {}", select::<Call>("", &condition, false));
             let mut statement = connection.prepare(&sql).unwrap();
             let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
             steps.map(Result::unwrap).collect()

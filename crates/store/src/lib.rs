@@ -51,6 +51,7 @@
 //! | [`annotate`] | [`Annotate`], which completes records before they are stored |
 //! | [`settings`] | [`StoreSettings`]: where it writes, and how much may wait |
 //! | [`rollups`] | what is computed of each minute, and stored |
+//! | `columns`, `blocks`, `candidates` | columns of many calls together, for searches that no key helps |
 //! | `changed_minutes` | minutes of which a record changed |
 //! | [`identities`] | [`IdentityReader`]: sessions of subscribers, and who had an address |
 //! | `holds` | [`hold`], [`release`]: records that outlive their day |
@@ -65,7 +66,10 @@
 #![forbid(unsafe_code)]
 
 pub mod annotate;
+mod blocks;
+mod candidates;
 mod changed_minutes;
+mod columns;
 mod database;
 pub mod day;
 mod day_files;
@@ -114,3 +118,12 @@ pub use search::{Coverage, Cursor, NotACursor, Page, Search, SearchEnd, SearchOr
 pub use settings::StoreSettings;
 pub use state::Counts;
 pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreWriter};
+
+// The tests of searches once more, with the name that they have for this crate: here a block has few rows, so
+// that most of their calls are in blocks.
+#[cfg(test)]
+extern crate self as ringtap_store;
+#[cfg(test)]
+#[allow(unfulfilled_lint_expectations, reason = "what is expected of a program of its own")]
+#[path = "../tests/search.rs"]
+mod search_in_blocks;

@@ -13,6 +13,7 @@ use ringtap_model::{Call, Id, Message, Registration, Stream};
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use crate::Error;
+use crate::blocks::BlockState;
 use crate::record::{AnyRecord, Encoders, StoredRecord};
 use crate::schema;
 use crate::tables::{FileState, Tables};
@@ -100,7 +101,9 @@ pub(crate) fn migrate(
     if (1..schema::COMPACT).contains(&schema::version(connection, path)?) {
         put_aside(connection, path)?;
     }
-    schema::add_missing(connection, path)?;
+    if schema::add_missing(connection, path)? {
+        make_blocks(connection).map_err(failed)?;
+    }
     if !is_unfinished(connection).map_err(failed)? {
         return Ok(());
     }
@@ -123,9 +126,23 @@ pub(crate) fn migrate(
     move_table::<Registration>(connection, encoders, &mut each).map_err(failed)?;
     move_table::<Message>(connection, encoders, &mut each).map_err(failed)?;
     finish(connection).map_err(failed)?;
+    make_blocks(connection).map_err(failed)?;
     told.is_done = true;
     on_migration.tell(&told);
     Ok(())
+}
+
+/// Makes the blocks of a file, some at a time: others may write to it in between.
+fn make_blocks(connection: &mut Connection) -> rusqlite::Result<()> {
+    let mut state = BlockState::default();
+    loop {
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let is_more = state.make(&transaction)?;
+        transaction.commit()?;
+        if !is_more {
+            return Ok(());
+        }
+    }
 }
 
 /// The first step: renames the tables of an older version and makes those of this one.

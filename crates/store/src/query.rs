@@ -303,12 +303,14 @@ impl Sql {
     }
 
     /// A note of one of the codes, or one without a bit of its own.
-    pub(crate) fn notes(&mut self, column: &str, codes: &[NoteCode]) -> String {
+    fn notes(&mut self, column: &str, codes: &[NoteCode]) -> String {
+        format!("{column} & ({})", self.note_bits(codes))
+    }
+
+    /// The statement that selects the bits of those codes, and the one of all that have none of their own.
+    pub(crate) fn note_bits(&mut self, codes: &[NoteCode]) -> String {
         let codes = self.list(codes.iter().map(|code| code.name()));
-        format!(
-            "{column} & (SELECT coalesce(sum(1 << bit), 0) | (1 << {OTHER_NOTES}) \
-             FROM notes WHERE code IN ({codes}))"
-        )
+        format!("SELECT coalesce(sum(1 << bit), 0) | (1 << {OTHER_NOTES}) FROM notes WHERE code IN ({codes})")
     }
 
     fn codes(&mut self, column: &str, codes: &[CodeRange]) {

@@ -12,7 +12,7 @@ use crate::Error;
 /// "RTAP" in `application_id`.
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 /// The version that this program writes.
-pub(crate) const VERSION: i64 = 10;
+pub(crate) const VERSION: i64 = 11;
 /// The first version whose records have the compact form: later ones only add to it.
 pub(crate) const COMPACT: i64 = 8;
 
@@ -137,6 +137,7 @@ CREATE UNIQUE INDEX messages_id ON messages (time_us % 86400000000 / 7200000000,
 /// 9: `conversation` of a call, empty where it is the call's own id, and `conversations`: calls whose
 /// conversation is another than their record says.
 /// 10: `transactions` outside of calls, and `alarms`.
+/// 11: `call_blocks`, which `blocks` fills. `columns` is of the calls of the rows from the first to the last.
 const ADDED: &[(i64, &str)] = &[
     (
         9,
@@ -167,12 +168,30 @@ CREATE INDEX alarms_raised ON alarms (raised_us / 1000000 % 86400);
 CREATE UNIQUE INDEX alarms_id ON alarms (raised_us % 86400000000 / 7200000000, id);
 ",
     ),
+    (
+        11,
+        "
+CREATE TABLE call_blocks (
+    last_row INTEGER PRIMARY KEY, first_row INTEGER NOT NULL, first_us INTEGER, last_us INTEGER,
+    calls INTEGER NOT NULL, columns BLOB NOT NULL
+) STRICT;
+CREATE TRIGGER calls_deleted AFTER DELETE ON calls BEGIN
+    DELETE FROM call_blocks WHERE first_row <= old.number AND last_row =
+        (SELECT last_row FROM call_blocks WHERE last_row >= old.number ORDER BY last_row LIMIT 1);
+END;
+CREATE TRIGGER calls_updated AFTER UPDATE ON calls BEGIN
+    DELETE FROM call_blocks WHERE first_row <= old.number AND last_row =
+        (SELECT last_row FROM call_blocks WHERE last_row >= old.number ORDER BY last_row LIMIT 1);
+END;
+",
+    ),
 ];
 
-/// Adds to a file of a version from [`COMPACT`] on what it lacks. Its records stay as they are.
-pub(crate) fn add_missing(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+/// Adds to a file of a version from [`COMPACT`] on what it lacks, and returns whether that was anything. Its
+/// records stay as they are.
+pub(crate) fn add_missing(connection: &mut Connection, path: &Path) -> Result<bool, Error> {
     if !(COMPACT..VERSION).contains(&version(connection, path)?) {
-        return Ok(());
+        return Ok(false);
     }
     let failed = |error| Error::database(path, error);
     // Immediate: of two programs that find such a file, one adds to it.
@@ -184,7 +203,8 @@ pub(crate) fn add_missing(connection: &mut Connection, path: &Path) -> Result<()
         }
         mark(&transaction).map_err(failed)?;
     }
-    transaction.commit().map_err(failed)
+    transaction.commit().map_err(failed)?;
+    Ok(true)
 }
 
 #[cfg(test)]

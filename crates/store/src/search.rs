@@ -10,9 +10,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use ringtap_model::{Call, Condition, Filter, Id, Nanos, Stream};
+use ringtap_model::{Call, Filter, Id, Nanos, Stream};
 use ringtap_search::{Expression, TimeSpan};
 
+use crate::candidates::Candidates;
 use crate::day_reader::DayReader;
 use crate::reader::THREADS;
 use crate::record::{StoredRecord, integer};
@@ -124,12 +125,7 @@ impl Search {
 
     /// The time in which the calls began that it selects.
     pub fn time_span(&self) -> TimeSpan {
-        let of = |condition: &Condition| match *condition {
-            Condition::Since(since) => TimeSpan { from: Some(since), to: None },
-            Condition::Until(until) => TimeSpan { from: None, to: Some(until) },
-            _ => TimeSpan::ALL,
-        };
-        self.filter.0.iter().map(of).fold(self.expression.time_span(), TimeSpan::and)
+        search_sql::time_span(&self.expression, &self.filter)
     }
 
     fn is_newest_first(&self) -> bool {
@@ -141,6 +137,15 @@ impl Search {
         match self.is_newest_first() {
             true => Cursor { start: Nanos::MAX, id: Id([0xff; 16]) },
             false => Cursor { start: Nanos::ZERO, id: Id([0; 16]) },
+        }
+    }
+
+    /// The place before all calls that began at a moment, in microseconds.
+    fn before(&self, start: i64) -> Cursor {
+        let start = u64::try_from(start).unwrap_or(0);
+        match self.is_newest_first() {
+            true => Cursor { start: Nanos::from_micros(start + 1), id: Id([0; 16]) },
+            false => Cursor { start: Nanos::from_micros(start.saturating_sub(1)), id: Id([0xff; 16]) },
         }
     }
 
@@ -322,25 +327,71 @@ impl<'s> Scan<'s> {
             let (reader, running) = (self.reader.clone(), self.running.clone());
             let enough = self.enough.clone();
             file.stop_when(move || running.is_over() || enough.load(Ordering::Relaxed) || reader.is_over())?;
-            let bounds = self.bounds(day, &file)?;
-            file.each(&bounds.condition, &bounds.values, self.search.is_newest_first(), |call: Call| {
-                is_whole = !self.is_over();
-                if !is_whole {
-                    return Ok(false);
-                }
-                self.running.look_at();
-                let cursor = Cursor::of(&call);
-                if let Some(streams) = self.selected(&file, &call)? {
-                    is_whole = told.send(Told::Call(Box::new(call), streams)).is_ok();
-                }
-                *place = Some(cursor);
-                Ok(is_whole)
-            })?;
+            is_whole = self.search_file(&file, &self.bounds(day, &file)?, place, told)?;
         }
         if is_whole {
             self.running.end_day();
         }
         Ok(is_whole)
+    }
+
+    /// The same of its file.
+    fn search_file(
+        &self,
+        file: &DayReader,
+        bounds: &Bounds,
+        place: &mut Option<Cursor>,
+        told: &SyncSender<Told>,
+    ) -> Result<bool, Error> {
+        let Bounds { condition, values, columns } = bounds;
+        let is_newest_first = self.search.is_newest_first();
+        // Blocks and rows as they are at one moment.
+        let _transaction = file.connection().unchecked_transaction().map_err(|error| file.failed(error))?;
+        let candidates = match columns {
+            Some(columns) => Candidates::of(file, bounds, columns, is_newest_first)?,
+            None => None,
+        };
+        let Some(mut candidates) = candidates else {
+            let compare = |call: Call| self.compare(file, call, place, told);
+            return file.each(condition, values, is_newest_first, compare);
+        };
+        let mut many = FIRST;
+        loop {
+            let rows = candidates.next(many, || self.is_over());
+            if !matches!(&rows, Ok(rows) if !rows.is_empty()) {
+                *place = candidates.reached().map(|start| self.search.before(start)).or(*place);
+            }
+            let rows = rows?;
+            if rows.is_empty() {
+                return Ok(!self.is_over());
+            }
+            let compare = |call: Call| self.compare(file, call, place, told);
+            if !file.each_of(&rows, condition, values, is_newest_first, compare)? {
+                return Ok(false);
+            }
+            many = MANY;
+        }
+    }
+
+    /// Compares a call, and tells it if it is selected; returns whether the search goes on.
+    fn compare(
+        &self,
+        file: &DayReader,
+        call: Call,
+        place: &mut Option<Cursor>,
+        told: &SyncSender<Told>,
+    ) -> Result<bool, Error> {
+        if self.is_over() {
+            return Ok(false);
+        }
+        self.running.look_at();
+        let cursor = Cursor::of(&call);
+        let is_heard = match self.selected(file, &call)? {
+            Some(streams) => told.send(Told::Call(Box::new(call), streams)).is_ok(),
+            None => true,
+        };
+        *place = Some(cursor);
+        Ok(is_heard)
     }
 
     /// What leaves out of a day what cannot be selected.
@@ -425,6 +476,10 @@ impl FromStr for Cursor {
 const QUEUED: usize = 64;
 /// A page of up to this many calls is found sooner in order of time than among very many keys.
 const FEW: usize = 1_000;
+/// Calls of a day that are read first where columns select them, so that the first are soon seen.
+const FIRST: usize = 8;
+/// Calls that are read at once then.
+const MANY: usize = 256;
 /// Keys that are looked up for such a page in a day.
 const FEW_KEYS: u64 = 20_000;
 /// Keys that are looked up in a day otherwise.

@@ -1,8 +1,10 @@
-//! The SQL that leaves out of a day what a search cannot select.
+//! What leaves out of a day the calls that a search cannot select: as SQL, and as a test of columns.
 //!
 //! A condition has two bounds: the upper is satisfied by every call that the condition selects, the lower by
 //! none that it does not. What a `not` leaves out is decided by the lower one. Where columns cannot tell,
 //! there is no bound.
+
+use std::ops::RangeInclusive;
 
 use ringtap_model::filter::{CodeRange, NumberPattern, Pattern};
 use ringtap_model::{Condition as Filtered, Filter, Id, Nanos, NoteCode};
@@ -10,6 +12,7 @@ use ringtap_search::{Condition, Expression, FieldName, Test, TimeSpan, Value};
 use rusqlite::types::Value as Sqlite;
 
 use crate::Day;
+use crate::columns::{ColumnBounds, ColumnTest, END, START};
 use crate::keys::{self, Probes};
 use crate::query::{Sql, parts, with_stream, with_stream_here};
 use crate::record::integer;
@@ -28,6 +31,45 @@ enum Side {
 pub(crate) struct Bounds {
     pub(crate) condition: String,
     pub(crate) values: Vec<Sqlite>,
+    /// What columns tell of it, where that leaves calls out and no key does.
+    pub(crate) columns: Option<ColumnBounds>,
+}
+
+/// A bound of a condition: in SQL, and as a test of columns.
+struct Bound {
+    sql: String,
+    test: ColumnTest<String>,
+}
+
+impl Bound {
+    fn new(sql: String, test: ColumnTest<String>) -> Self {
+        Self { sql, test }
+    }
+
+    /// One that a test of columns cannot tell.
+    fn sql(sql: String) -> Self {
+        Self::new(sql, ColumnTest::Unknown)
+    }
+
+    fn any(parts: Vec<Self>) -> Self {
+        let (sql, tests): (Vec<String>, Vec<_>) = parts.into_iter().map(|part| (part.sql, part.test)).unzip();
+        Self::new(format!("({})", sql.join(" OR ")), ColumnTest::Any(tests))
+    }
+
+    fn all(parts: Vec<Self>) -> Self {
+        let (sql, tests): (Vec<String>, Vec<_>) = parts.into_iter().map(|part| (part.sql, part.test)).unzip();
+        Self::new(format!("({})", sql.join(" AND ")), ColumnTest::All(tests))
+    }
+}
+
+/// The time in which the calls began that satisfy both.
+pub(crate) fn time_span(expression: &Expression, filter: &Filter) -> TimeSpan {
+    let of = |condition: &Filtered| match *condition {
+        Filtered::Since(since) => TimeSpan { from: Some(since), to: None },
+        Filtered::Until(until) => TimeSpan { from: None, to: Some(until) },
+        _ => TimeSpan::ALL,
+    };
+    filter.0.iter().map(of).fold(expression.time_span(), TimeSpan::and)
 }
 
 /// A condition that all calls of a day satisfy that are selected; by keys of the expression only if
@@ -46,13 +88,16 @@ pub(crate) fn of_day(
     if has_keys {
         // The few calls that have the keys are compared: the index by time would give far more.
         let began = compiler.began(&span);
-        compiler.sql.all.extend(began);
+        compiler.sql.all.extend(began.map(|bound| bound.sql));
     } else {
         let bounds = [span.from.map(Filtered::Since), span.to.map(Filtered::Until)];
         bounds.iter().flatten().for_each(|bound| compiler.sql.time("start_us", bound, day));
     }
-    if let Some(condition) = compiler.expression(expression, Side::Upper) {
-        compiler.sql.all.push(condition);
+    let mut columns = None;
+    if let Some(Bound { sql, test }) = compiler.expression(expression, Side::Upper) {
+        compiler.sql.all.push(sql);
+        let leaves_out = !has_keys && test.constant(true) != Some(true);
+        columns = leaves_out.then(|| ColumnBounds { test, start: starts(expression, filter, after) });
     }
     filter.0.iter().for_each(|condition| compiler.sql.call(condition));
     if let Some((start, id, is_newest_first)) = after {
@@ -65,7 +110,19 @@ pub(crate) fn of_day(
         compiler.sql.all.push(format!("(+start_us, id) {than} ({start}, {id})"));
     }
     let (condition, values) = compiler.sql.finish();
-    Bounds { condition, values }
+    Bounds { condition, values, columns }
+}
+
+/// When calls began, in microseconds, that satisfy both and lie behind a place.
+fn starts(expression: &Expression, filter: &Filter, after: Option<(i64, Id, bool)>) -> RangeInclusive<i64> {
+    let TimeSpan { from, to } = time_span(expression, filter);
+    let micros = |time: Nanos| integer(time.0.div_ceil(1_000));
+    let (first, last) = (from.map_or(0, micros), to.map_or(i64::MAX, |to| micros(to) - 1));
+    match after {
+        Some((start, _, true)) => first..=last.min(start),
+        Some((start, _, false)) => first.max(start)..=last,
+        None => first..=last,
+    }
 }
 
 /// The statements that give the rows of each condition with keys, of those that all selected calls satisfy.
@@ -73,7 +130,7 @@ pub(crate) fn key_rows(expression: &Expression, day: Day) -> Vec<Bounds> {
     let of = |condition: &Condition| {
         let mut compiler = Compiler::of(expression, day, true);
         let rows = compiler.key_rows(condition)?;
-        Some(Bounds { condition: rows, values: compiler.sql.values })
+        Some(Bounds { condition: rows, values: compiler.sql.values, columns: None })
     };
     expression.conditions().filter(|condition| is_keyed(condition)).filter_map(of).collect()
 }
@@ -136,7 +193,7 @@ impl Compiler {
     }
 
     /// Runs what makes a condition, and forgets its values where there is none.
-    fn attempt(&mut self, make: impl FnOnce(&mut Self) -> Option<String>) -> Option<String> {
+    fn attempt(&mut self, make: impl FnOnce(&mut Self) -> Option<Bound>) -> Option<Bound> {
         let values = self.sql.values.len();
         let made = make(self);
         if made.is_none() {
@@ -145,7 +202,7 @@ impl Compiler {
         made
     }
 
-    fn expression(&mut self, expression: &Expression, side: Side) -> Option<String> {
+    fn expression(&mut self, expression: &Expression, side: Side) -> Option<Bound> {
         self.tree(expression, side, &mut Self::call)
     }
 
@@ -154,19 +211,20 @@ impl Compiler {
         &mut self,
         expression: &Expression,
         side: Side,
-        one: &mut dyn FnMut(&mut Self, &Condition, Side) -> Option<String>,
-    ) -> Option<String> {
+        one: &mut dyn FnMut(&mut Self, &Condition, Side) -> Option<Bound>,
+    ) -> Option<Bound> {
         match expression {
-            Expression::All(parts) => self.joined(parts, side, Side::Upper, " AND ", one),
-            Expression::Any(parts) => self.joined(parts, side, Side::Lower, " OR ", one),
+            Expression::All(parts) => self.joined(parts, side, Side::Upper, Bound::all, one),
+            Expression::Any(parts) => self.joined(parts, side, Side::Lower, Bound::any, one),
             Expression::Not(inner) => {
                 let other = if side == Side::Upper { Side::Lower } else { Side::Upper };
-                Some(format!("({}) IS NOT TRUE", self.tree(inner, other, one)?))
+                let Bound { sql, test } = self.tree(inner, other, one)?;
+                Some(Bound::new(format!("({sql}) IS NOT TRUE"), ColumnTest::Not(Box::new(test))))
             }
             Expression::Condition(condition) => self.attempt(|compiler| one(compiler, condition, side)),
             Expression::Stream(inner) => {
                 let inner = self.tree(inner, side, &mut Self::stream)?;
-                Some(if side == Side::Upper { with_stream(&inner) } else { with_stream_here(&inner) })
+                Some(of_streams(&inner, side))
             }
         }
     }
@@ -178,9 +236,9 @@ impl Compiler {
         parts: &[Expression],
         side: Side,
         lenient: Side,
-        with: &str,
-        one: &mut dyn FnMut(&mut Self, &Condition, Side) -> Option<String>,
-    ) -> Option<String> {
+        join: fn(Vec<Bound>) -> Bound,
+        one: &mut dyn FnMut(&mut Self, &Condition, Side) -> Option<Bound>,
+    ) -> Option<Bound> {
         self.attempt(|compiler| {
             let mut bounds = Vec::new();
             for part in parts {
@@ -191,13 +249,16 @@ impl Compiler {
                 }
             }
             // No condition: every call.
-            let nothing = (parts.is_empty() && lenient == Side::Upper).then(|| "1".to_owned());
-            if bounds.is_empty() { nothing } else { Some(format!("({})", bounds.join(with))) }
+            let nothing = parts.is_empty() && lenient == Side::Upper;
+            match bounds.is_empty() {
+                true => nothing.then(|| Bound::new("1".to_owned(), ColumnTest::All(Vec::new()))),
+                false => Some(join(bounds)),
+            }
         })
     }
 
     /// A bound of a condition on the call.
-    fn call(&mut self, condition: &Condition, side: Side) -> Option<String> {
+    fn call(&mut self, condition: &Condition, side: Side) -> Option<Bound> {
         let Test::OneOf(_) = condition.test else { return exists(condition.field) };
         match condition.field {
             FieldName::Number
@@ -210,15 +271,14 @@ impl Compiler {
             | FieldName::Conversation => {
                 let is_upper = side == Side::Upper && self.by_keys;
                 let rows = is_upper.then(|| self.key_rows(condition)).flatten()?;
-                Some(format!("calls.number IN ({rows})"))
+                Some(Bound::sql(format!("calls.number IN ({rows})")))
             }
             FieldName::State => self.named("state", condition, side),
             FieldName::Hangup => self.named("released_by", condition, side),
             FieldName::Recorded => self.named("recorded", condition, side),
             FieldName::Ua => {
-                let sides = ["user_agent_caller", "user_agent_callee"];
-                let words = sides.map(|column| self.words(column, condition, side));
-                Some(format!("({})", words.into_iter().collect::<Option<Vec<_>>>()?.join(" OR ")))
+                let words = USER_AGENTS.map(|column| self.words(column, condition, side));
+                Some(Bound::any(words.into_iter().collect::<Option<_>>()?))
             }
             FieldName::Reason => self.words("final_reason", condition, side),
             FieldName::Note => self.notes(condition, side),
@@ -226,9 +286,7 @@ impl Compiler {
             FieldName::Ip => {
                 let own = self.hosts("", condition)?;
                 let streams = self.hosts("stream.", condition)?;
-                let streams =
-                    if side == Side::Upper { with_stream(&streams) } else { with_stream_here(&streams) };
-                Some(format!("({own} OR {streams})"))
+                Some(Bound::any(vec![own, of_streams(&streams, side)]))
             }
             FieldName::Codec
             | FieldName::Ptime
@@ -237,14 +295,14 @@ impl Compiler {
             | FieldName::Silence
             | FieldName::Clipped => {
                 let bound = self.stream(condition, side)?;
-                Some(if side == Side::Upper { with_stream(&bound) } else { with_stream_here(&bound) })
+                Some(of_streams(&bound, side))
             }
             _ => self.each(condition, |compiler, value| compiler.figure(condition.field, value, side)),
         }
     }
 
     /// A bound of a condition on the row of a stream.
-    fn stream(&mut self, condition: &Condition, side: Side) -> Option<String> {
+    fn stream(&mut self, condition: &Condition, side: Side) -> Option<Bound> {
         let column = match condition.field {
             FieldName::Ip => return self.hosts("stream.", condition),
             FieldName::Note => return self.notes(condition, side),
@@ -262,7 +320,7 @@ impl Compiler {
         let column = format!("stream.{column}");
         let scale = if condition.field == FieldName::Dur { 1.0 } else { 1e3 };
         match condition.test {
-            Test::Exists => Some(format!("{column} IS NOT NULL")),
+            Test::Exists => Some(present(&column)),
             Test::OneOf(_) => {
                 self.each(condition, |compiler, value| compiler.range(&column, value, scale, side))
             }
@@ -273,11 +331,10 @@ impl Compiler {
     fn each(
         &mut self,
         condition: &Condition,
-        mut make: impl FnMut(&mut Self, &Value) -> Option<String>,
-    ) -> Option<String> {
-        let any: Option<Vec<String>> =
-            condition.values().into_iter().map(|value| make(self, value)).collect();
-        Some(format!("({})", any.filter(|any| !any.is_empty())?.join(" OR ")))
+        mut make: impl FnMut(&mut Self, &Value) -> Option<Bound>,
+    ) -> Option<Bound> {
+        let any: Option<Vec<Bound>> = condition.values().into_iter().map(|value| make(self, value)).collect();
+        Some(Bound::any(any.filter(|any| !any.is_empty())?))
     }
 
     /// The statement that gives the rows of calls that have the keys of a condition.
@@ -311,7 +368,7 @@ impl Compiler {
     }
 
     /// A column with the number of a name.
-    fn named(&mut self, column: &str, condition: &Condition, side: Side) -> Option<String> {
+    fn named(&mut self, column: &str, condition: &Condition, side: Side) -> Option<Bound> {
         let values = condition.values();
         let names = values.into_iter().filter_map(|value| match value {
             Value::Name(name) => Some(*name),
@@ -322,25 +379,27 @@ impl Compiler {
     }
 
     /// A column with the number of a text in which words are found.
-    fn words(&mut self, column: &str, condition: &Condition, side: Side) -> Option<String> {
+    fn words(&mut self, column: &str, condition: &Condition, side: Side) -> Option<Bound> {
         let any = self.each(condition, |compiler, value| match value {
-            Value::Words(_, words) => Some(format!("lower(text) GLOB {}", compiler.sql.text(&words.glob()))),
+            Value::Words(_, words) => {
+                Some(Bound::sql(format!("lower(text) GLOB {}", compiler.sql.text(&words.glob()))))
+            }
             _ => None,
         })?;
-        Some(numbered(column, &any, side))
+        Some(numbered(column, &any.sql, side))
     }
 
-    fn codec(&mut self, condition: &Condition, side: Side) -> Option<String> {
-        let Test::OneOf(_) = condition.test else { return Some("stream.codec IS NOT NULL".to_owned()) };
+    fn codec(&mut self, condition: &Condition, side: Side) -> Option<Bound> {
+        let Test::OneOf(_) = condition.test else { return Some(present("stream.codec")) };
         let names = condition.values().into_iter().map(|value| match value {
             Value::Codec(_, name) => Some(name.clone()),
             _ => None,
         });
         let names = names.collect::<Option<Vec<_>>>().filter(|names| !names.is_empty())?;
-        (side == Side::Upper).then(|| self.sql.codecs(&names))
+        (side == Side::Upper).then(|| Bound::sql(self.sql.codecs(&names)))
     }
 
-    fn notes(&mut self, condition: &Condition, side: Side) -> Option<String> {
+    fn notes(&mut self, condition: &Condition, side: Side) -> Option<Bound> {
         if condition.test == Test::Exists {
             return exists(FieldName::Note);
         }
@@ -349,23 +408,30 @@ impl Compiler {
             _ => None,
         });
         let codes = codes.collect::<Option<Vec<NoteCode>>>()?;
-        (side == Side::Upper).then(|| self.sql.notes("notes", &codes))
+        (side == Side::Upper).then(|| {
+            let bits = self.sql.note_bits(&codes);
+            let sql = format!("notes & ({bits})");
+            Bound::new(sql, ColumnTest::of("notes", |column| ColumnTest::Bits(column, bits)))
+        })
     }
 
-    fn hosts(&mut self, table: &str, condition: &Condition) -> Option<String> {
+    fn hosts(&mut self, table: &str, condition: &Condition) -> Option<Bound> {
         let hosts = condition.values().into_iter().map(|value| match value {
             Value::Host(host) => Some((host.network, host.port)),
             _ => None,
         });
         let hosts = hosts.collect::<Option<Vec<_>>>().filter(|hosts| !hosts.is_empty())?;
-        Some(self.sql.endpoints(table, hosts.into_iter()))
+        Some(Bound::sql(self.sql.endpoints(table, hosts.into_iter())))
     }
 
     /// A number or a time of the call.
-    fn figure(&mut self, field: FieldName, value: &Value, side: Side) -> Option<String> {
+    fn figure(&mut self, field: FieldName, value: &Value, side: Side) -> Option<Bound> {
         match (field, value) {
             (FieldName::Code, Value::Code(CodeRange { first, last })) => {
-                Some(format!("final_code BETWEEN {first} AND {last}"))
+                let test = ColumnTest::of("final_code", |column| {
+                    ColumnTest::Within(column, i64::from(*first), i64::from(*last))
+                });
+                Some(Bound::new(format!("final_code BETWEEN {first} AND {last}"), test))
             }
             (FieldName::Began, Value::Time(span)) => self.began(span).filter(|_| side == Side::Upper),
             (FieldName::At, Value::Time(span)) if side == Side::Upper => self.up(span),
@@ -379,7 +445,7 @@ impl Compiler {
 
     /// A column with numbers, of which one unit of the records is `scale`. Rounded columns are compared with
     /// a margin.
-    fn range(&mut self, column: &str, value: &Value, scale: f64, side: Side) -> Option<String> {
+    fn range(&mut self, column: &str, value: &Value, scale: f64, side: Side) -> Option<Bound> {
         let Value::Range(range) = value else { return None };
         let is_count = matches!(column, "cause" | "retransmissions" | "capture_drops");
         let margin = match (is_count, side) {
@@ -387,52 +453,76 @@ impl Compiler {
             (false, Side::Upper) => 1.0,
             (false, Side::Lower) => -1.0,
         };
+        let from = range.from.map(|(from, with)| (from * scale - margin, with || !is_count));
+        let to = range.to.map(|(to, with)| (to * scale + margin, with || !is_count));
         let mut all = Vec::new();
-        if let Some((from, with)) = range.from {
-            let operator = if with || !is_count { ">=" } else { ">" };
-            all.push(format!("{column} {operator} {}", self.sql.bind(Sqlite::Real(from * scale - margin))));
+        if let Some((from, with)) = from {
+            let operator = if with { ">=" } else { ">" };
+            all.push(format!("{column} {operator} {}", self.sql.bind(Sqlite::Real(from))));
         }
-        if let Some((to, with)) = range.to {
-            let operator = if with || !is_count { "<=" } else { "<" };
-            all.push(format!("{column} {operator} {}", self.sql.bind(Sqlite::Real(to * scale + margin))));
+        if let Some((to, with)) = to {
+            let operator = if with { "<=" } else { "<" };
+            all.push(format!("{column} {operator} {}", self.sql.bind(Sqlite::Real(to))));
         }
         if all.is_empty() {
-            Some(format!("{column} IS NOT NULL"))
-        } else {
-            Some(format!("({})", all.join(" AND ")))
+            return Some(present(column));
         }
+        Some(Bound::new(format!("({})", all.join(" AND ")), ColumnTest::between(column, from, to)))
     }
 
     /// Calls that began in a span of time.
-    fn began(&mut self, span: &TimeSpan) -> Option<String> {
-        let from = span.from.map(|from| format!("+start_us >= {}", self.micros(from, 0)));
-        let to = span.to.map(|to| format!("+start_us < {}", self.micros(to, 0)));
-        let both: Vec<String> = from.into_iter().chain(to).collect();
-        (!both.is_empty()).then(|| both.join(" AND "))
+    fn began(&mut self, span: &TimeSpan) -> Option<Bound> {
+        let from = span.from.map(|from| self.since(START, from, 0));
+        let to = span.to.map(|to| self.before(START, to, 0));
+        joined_times(from, to)
     }
 
     /// Calls that were up in a span of time. The column of a call's length is rounded to milliseconds.
-    fn up(&mut self, span: &TimeSpan) -> Option<String> {
-        let to = span.to.map(|to| format!("+start_us < {}", self.micros(to, 0)));
+    fn up(&mut self, span: &TimeSpan) -> Option<Bound> {
+        let to = span.to.map(|to| self.before(START, to, 0));
         let from = span.from.map(|from| {
-            format!("(span_ms IS NULL OR start_us + span_ms * 1000 >= {})", self.micros(from, -1_000))
+            let goes_on = ColumnTest::Not(Box::new(ColumnTest::present("span_ms")));
+            let goes_on = Bound::new("span_ms IS NULL".to_owned(), goes_on);
+            Bound::any(vec![goes_on, self.since(END, from, -1_000)])
         });
-        let both: Vec<String> = to.into_iter().chain(from).collect();
-        (!both.is_empty()).then(|| format!("({})", both.join(" AND ")))
+        joined_times(from, to)
     }
 
     /// Calls that ended in a span of time.
-    fn ended(&mut self, span: &TimeSpan) -> Option<String> {
-        let end = "start_us + span_ms * 1000";
-        let from = span.from.map(|from| format!("{end} >= {}", self.micros(from, -1_000)));
-        let to = span.to.map(|to| format!("{end} < {}", self.micros(to, 1_000)));
-        let both: Vec<String> = from.into_iter().chain(to).collect();
-        (!both.is_empty()).then(|| format!("({})", both.join(" AND ")))
+    fn ended(&mut self, span: &TimeSpan) -> Option<Bound> {
+        let from = span.from.map(|from| self.since(END, from, -1_000));
+        let to = span.to.map(|to| self.before(END, to, 1_000));
+        joined_times(from, to)
     }
 
-    fn micros(&mut self, time: Nanos, more: i64) -> String {
-        self.sql.bind(Sqlite::Integer(integer(time.micros()).saturating_add(more)))
+    /// A time in microseconds from another on, to which `more` is added.
+    fn since(&mut self, column: &str, time: Nanos, more: i64) -> Bound {
+        let first = integer(time.micros()).saturating_add(more);
+        let test = ColumnTest::of(column, |column| ColumnTest::Within(column, first, i64::MAX));
+        // The plus keeps the index by time out of it.
+        Bound::new(format!("+{column} >= {}", self.sql.bind(Sqlite::Integer(first))), test)
     }
+
+    /// The same before another.
+    fn before(&mut self, column: &str, time: Nanos, more: i64) -> Bound {
+        let end = integer(time.micros()).saturating_add(more);
+        let test = ColumnTest::of(column, |column| ColumnTest::Within(column, i64::MIN, end - 1));
+        Bound::new(format!("+{column} < {}", self.sql.bind(Sqlite::Integer(end))), test)
+    }
+}
+
+/// Bounds of which either may be missing.
+fn joined_times(from: Option<Bound>, to: Option<Bound>) -> Option<Bound> {
+    let both: Vec<Bound> = from.into_iter().chain(to).collect();
+    (!both.is_empty()).then(|| Bound::all(both))
+}
+
+/// Calls with a stream that a bound is about.
+fn of_streams(bound: &Bound, side: Side) -> Bound {
+    Bound::sql(match side {
+        Side::Upper => with_stream(&bound.sql),
+        Side::Lower => with_stream_here(&bound.sql),
+    })
 }
 
 /// The column of a call's numbers, and how many of its units one of the records' is.
@@ -451,34 +541,48 @@ fn figure_column(field: FieldName) -> Option<(&'static str, f64)> {
 }
 
 /// Both bounds of what has a value at all.
-fn exists(field: FieldName) -> Option<String> {
+fn exists(field: FieldName) -> Option<Bound> {
     let column = match field {
-        FieldName::Code => return Some("final_code > 0".to_owned()),
-        FieldName::Note => return Some("notes <> 0".to_owned()),
+        FieldName::Code => {
+            let test = ColumnTest::of("final_code", |column| ColumnTest::Within(column, 1, i64::MAX));
+            return Some(Bound::new("final_code > 0".to_owned(), test));
+        }
+        FieldName::Note => return Some(any_note()),
         FieldName::Hangup => "released_by",
         FieldName::Reason => "final_reason",
-        FieldName::Ua => {
-            return Some("coalesce(user_agent_caller, user_agent_callee) IS NOT NULL".to_owned());
-        }
+        FieldName::Ua => return Some(Bound::any(USER_AGENTS.map(present).into())),
         field => figure_column(field).map(|(column, _)| column)?,
     };
-    Some(format!("{column} IS NOT NULL"))
+    Some(present(column))
+}
+
+fn present(column: &str) -> Bound {
+    Bound::new(format!("{column} IS NOT NULL"), ColumnTest::present(column))
+}
+
+fn any_note() -> Bound {
+    let none = ColumnTest::of("notes", |column| ColumnTest::Within(column, 0, 0));
+    Bound::new("notes <> 0".to_owned(), ColumnTest::Not(Box::new(none)))
 }
 
 /// A note of a problem; there are others.
-fn problem(condition: &Condition, side: Side) -> Option<String> {
+fn problem(condition: &Condition, side: Side) -> Option<Bound> {
     let is_yes = matches!(condition.test, Test::Exists) || condition.values() == [&Value::Flag(true)];
-    (is_yes && side == Side::Upper).then(|| "notes <> 0".to_owned())
+    (is_yes && side == Side::Upper).then(any_note)
 }
 
 /// A column with the number of a text that satisfies a condition. A text that is not known whole may satisfy
 /// it.
-fn numbered(column: &str, condition: &str, side: Side) -> String {
-    match side {
-        Side::Upper => texts::condition(column, condition),
-        Side::Lower => texts::certain(column, condition),
-    }
+fn numbered(column: &str, condition: &str, side: Side) -> Bound {
+    let numbers = match side {
+        Side::Upper => texts::possible(condition),
+        Side::Lower => texts::certain(condition),
+    };
+    let sql = format!("{column} IN ({numbers})");
+    Bound::new(sql, ColumnTest::of(column, |column| ColumnTest::OneOf(column, numbers)))
 }
+
+const USER_AGENTS: [&str; 2] = ["user_agent_caller", "user_agent_callee"];
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@ use ringtap_model::{
 use rusqlite::types::{ToSqlOutput, Value as SqlValue, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, ToSql, params, params_from_iter};
 
+use crate::blocks::BlockState;
 use crate::changed_minutes::ChangedMinutes;
 use crate::formats::{FileFormats, decoder};
 use crate::keys::{self, PendingKeys};
@@ -24,6 +25,7 @@ pub(crate) struct FileState {
     notes: Vec<&'static str>,
     keys: PendingKeys,
     pub(crate) changed: ChangedMinutes,
+    pub(crate) blocks: BlockState,
 }
 
 impl FileState {
@@ -397,6 +399,7 @@ impl<'t> Tables<'t> {
         // It may be of this very transaction.
         self.state.write_keys(self.connection)?;
         delete_keys(self.connection, existing.row, self.old_call(existing)?.as_ref())?;
+        self.state.blocks.deleted();
         self.delete::<Call>(existing.row)
     }
 

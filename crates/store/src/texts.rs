@@ -69,17 +69,22 @@ pub(crate) fn fits(text: &str) -> bool {
 /// A condition on a column that holds numbers of texts: those that satisfy `condition`, and those that are
 /// not known whole.
 pub(crate) fn condition(column: &str, condition: &str) -> String {
+    format!("{column} IN ({})", possible(condition))
+}
+
+/// The statement that selects the numbers of texts that satisfy a condition, and of those that are not known
+/// whole.
+pub(crate) fn possible(condition: &str) -> String {
     format!(
-        "{column} IN (SELECT number FROM texts WHERE {condition} \
-         OR number = {OTHER} OR octet_length(text) > {LONGEST})"
+        "SELECT number FROM texts WHERE {condition} OR number = {OTHER} OR octet_length(text) > {LONGEST}"
     )
 }
 
-/// A condition on a column that holds numbers of texts: those that are known whole and satisfy `condition`.
-pub(crate) fn certain(column: &str, condition: &str) -> String {
+/// The statement that selects the numbers of texts that are known whole and satisfy a condition.
+pub(crate) fn certain(condition: &str) -> String {
     format!(
-        "{column} IN (SELECT number FROM texts WHERE ({condition}) AND number <> {OTHER} \
-         AND octet_length(text) <= {LONGEST})"
+        "SELECT number FROM texts WHERE ({condition}) AND number <> {OTHER} \
+         AND octet_length(text) <= {LONGEST}"
     )
 }
 

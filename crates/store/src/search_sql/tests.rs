@@ -16,7 +16,7 @@ fn bounds(text: &str) -> Bounds {
 fn plan(text: &str) -> Vec<String> {
     let mut connection = Connection::open_in_memory().unwrap();
     schema::create(&mut connection, Path::new("memory")).unwrap();
-    let Bounds { condition, values } = bounds(text);
+    let Bounds { condition, values, .. } = bounds(text);
     let sql = format!("EXPLAIN QUERY PLAN {}", crate::day_reader::select_calls(&condition));
     let mut statement = connection.prepare(&sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();

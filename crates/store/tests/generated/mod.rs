@@ -6,7 +6,7 @@ use ringtap_model::{Call, CallState, Endpoint, Nanos, Note, NoteCode, Party, Rec
 use ringtap_store::ImportWriter;
 use tempfile::TempDir;
 
-use crate::common::{NOON, call, id, stream};
+use super::common::{NOON, call, id, stream};
 
 /// Users of URIs: numbers in every spelling, and what is no number.
 pub(crate) const USERS: [&str; 16] = [
