@@ -45,6 +45,12 @@ export function match(path: string): { route: Route; params: Record<string, stri
   return null;
 }
 
+/** Loads the code of a page that is likely to be opened next, so that the click on its link need not wait for it. */
+export function preload(name: Route['name']): void {
+  // Where this fails, the click tries again and says why.
+  routes.find((route) => route.name === name)?.load().catch(() => {});
+}
+
 function matched(pattern: string, path: string): Record<string, string> | null {
   const wanted = segments(pattern);
   const given = segments(path);
@@ -70,9 +76,23 @@ function segments(path: string): string[] {
 }
 
 function page(name: Route['name'], path: string, load: Route['load'], needs: string, right: Right | null = null): Route {
-  return { name, path, load, needs, right, linked: true };
+  return { name, path, load: () => noted(name, load), needs, right, linked: true };
 }
 
 function part(name: Route['name'], path: string, load: Route['load'], needs: string): Route {
-  return { name, path, load, needs, right: null, linked: false };
+  return { name, path, load: () => noted(name, load), needs, right: null, linked: false };
+}
+
+const loaded = new Map<Route['name'], Component<any>>();
+
+/** Remembers the page of a route when its code has been loaded. */
+async function noted(name: Route['name'], load: Route['load']): Promise<{ default: Component<any> }> {
+  const module = await load();
+  loaded.set(name, module.default);
+  return module;
+}
+
+/** The page of a route whose code has been loaded: it can be drawn without an empty frame before it. */
+export function loadedPage(name: Route['name']): Component<any> | null {
+  return loaded.get(name) ?? null;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { answer, at, band, call, interval, request, SDP, sip, stream } from '../testing';
 import { ARROW, barsOf, detailsOf, heightAt, LINE, ROW, rowAt, rowsOf, visibleRows, type RowOptions } from './rows';
-import { barPieces, kindBetween, reportPlaces, stripOf } from './strip';
+import { barPaths, barPieces, kindBetween, reportPlaces, stripOf } from './strip';
 
 const options: RowOptions = { sdp: 'none', places: [0, 1, 2], hiddenLegs: new Set() };
 const hosts = [1, 2, 3].map((host) => ({ address: `192.0.2.${host}`, name: null }));
@@ -107,6 +107,8 @@ describe('a strip', () => {
     expect(kinds).toEqual([[], ['lost'], ['lost', 'lost'], ['lost']]);
     const pieces = barPieces(bar!, rows[2]!, at(0), at(40));
     expect(pieces.map((piece) => [piece.y, piece.height])).toEqual([[0, ARROW], [ARROW, ROW - ARROW]]);
+    const d = `M102.5 0h3v${ARROW}h-3zM102.5 ${ARROW}h3v${ROW - ARROW}h-3z`;
+    expect(barPaths([bar!], rows[2]!, at(0), at(40), () => 100)).toEqual([{ kind: 'lost', d }]);
   });
 
   it('knows the whole alone where there is no record of the stream', () => {

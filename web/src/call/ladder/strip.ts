@@ -68,6 +68,24 @@ export function barPieces(bar: Bar, row: Row, before_us: number | null, next_us:
     }));
 }
 
+/** The pieces of all bars within one row, one path for each kind: far fewer elements than one for each piece. */
+export function barPaths(
+  bars: Bar[],
+  row: Row,
+  before_us: number | null,
+  next_us: number | null,
+  x: (place: number) => number,
+): { kind: StripPiece['kind']; d: string }[] {
+  const paths = new Map<StripPiece['kind'], string>();
+  for (const bar of bars) {
+    const left = x(bar.place) + bar.side * (4 + bar.rank * 5) - 1.5;
+    for (const { y, height, kind } of barPieces(bar, row, before_us, next_us)) {
+      paths.set(kind, `${paths.get(kind) ?? ''}M${left} ${y}h3v${height}h-3z`);
+    }
+  }
+  return [...paths].map(([kind, d]) => ({ kind, d }));
+}
+
 /** Where RTCP reports about it stand on the strip, 0 to 1. */
 export function reportPlaces(band: LadderMedia, reports: RtcpReport[]): number[] {
   const length = band.last_us - band.first_us;
