@@ -9,7 +9,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use crate::Error;
 use crate::blocks::{MOST_OUTSIDE, Rows, blocks_of, gaps};
-use crate::columns::{ColumnBounds, ColumnTest, Columns, NUMBER, Numbers, START};
+use crate::columns::{ColumnBounds, ColumnTest, Columns, Numbers, Unpacker};
 use crate::day_reader::DayReader;
 use crate::search_sql::Bounds;
 
@@ -20,6 +20,7 @@ pub(crate) struct Candidates<'f> {
     /// When they begin, in microseconds.
     start: RangeInclusive<i64>,
     test: ColumnTest<Numbers>,
+    unpacker: Unpacker,
     is_newest_first: bool,
     /// What was not looked at yet, the next at the end.
     pending: Vec<Pending>,
@@ -71,9 +72,10 @@ impl<'f> Candidates<'f> {
             .chain(gaps.into_iter().map(|rows| Pending { place: Place::MAX, rows, is_block: false }))
             .collect();
         pending.sort_by_key(|pending| pending.place);
+        let unpacker = Unpacker::new().map_err(|error| Error::io(file.path(), error))?;
         let (found, batch) = (BinaryHeap::new(), Vec::new());
         let start = columns.start.clone();
-        Ok(Some(Self { file, bounds, start, test, is_newest_first, pending, found, batch }))
+        Ok(Some(Self { file, bounds, start, test, unpacker, is_newest_first, pending, found, batch }))
     }
 
     /// The rows of the next ones, about so many; none when there are no more, or when `is_over` says so,
@@ -127,7 +129,7 @@ impl<'f> Candidates<'f> {
     }
 
     /// The calls of a block that satisfy the test: when each began, and its row. `None`: it cannot be read.
-    fn in_block(&self, rows: &Rows) -> Result<Option<Vec<(i64, i64)>>, Error> {
+    fn in_block(&mut self, rows: &Rows) -> Result<Option<Vec<(i64, i64)>>, Error> {
         let failed = |error| self.file.failed(error);
         let sql = "SELECT calls, columns FROM call_blocks WHERE last_row = ?1";
         let mut select = self.file.connection().prepare_cached(sql).map_err(failed)?;
@@ -138,16 +140,12 @@ impl<'f> Candidates<'f> {
         if calls > MOST_CALLS {
             return Ok(None);
         }
-        Ok(Columns::read(calls as usize, bytes).and_then(|columns| self.selected(&columns)))
-    }
-
-    fn selected(&self, columns: &Columns<'_>) -> Option<Vec<(i64, i64)>> {
-        let selected = self.test.select(columns, true)?;
-        if !selected.contains(&true) {
-            return Some(Vec::new());
-        }
-        let calls = columns.values(START)?.iter().zip(columns.values(NUMBER)?).zip(&selected);
-        Some(calls.filter(|(_, selected)| **selected).map(|((start, row), _)| (*start, *row)).collect())
+        let selected = |mut columns: Columns<'_>| {
+            let selected = self.test.select(&mut columns, true)?;
+            let is_any = selected.contains(&true);
+            if is_any { columns.starts_and_rows(&selected) } else { Some(Vec::new()) }
+        };
+        Ok(Columns::read(calls as usize, bytes, &mut self.unpacker).and_then(selected))
     }
 
     /// The same of rows of the table.

@@ -6,7 +6,6 @@
 //! for each call, 1 where the column is NULL, then the lowest byte of each value, then the next, and so on:
 //! bytes of one kind stand together.
 
-use std::cell::OnceCell;
 use std::ops::RangeInclusive;
 
 use zstd::bulk::{Compressor, Decompressor};
@@ -143,7 +142,7 @@ impl<N> ColumnTest<N> {
 impl ColumnTest<Numbers> {
     /// Which calls satisfy it, in their order; `None` where the columns are damaged. What they cannot tell
     /// counts as `unknown`.
-    pub(crate) fn select(&self, columns: &Columns, unknown: bool) -> Option<Vec<bool>> {
+    pub(crate) fn select(&self, columns: &mut Columns<'_>, unknown: bool) -> Option<Vec<bool>> {
         match self {
             Self::All(parts) => join(parts, columns, unknown, false),
             Self::Any(parts) => join(parts, columns, unknown, true),
@@ -170,7 +169,7 @@ impl ColumnTest<Numbers> {
 /// Joins what parts select; `deciding` in one of them decides.
 fn join(
     parts: &[ColumnTest<Numbers>],
-    columns: &Columns,
+    columns: &mut Columns<'_>,
     unknown: bool,
     deciding: bool,
 ) -> Option<Vec<bool>> {
@@ -189,12 +188,21 @@ fn join(
     Some(joined)
 }
 
-/// The columns of some calls, each decompressed when it is first asked for.
+/// The columns of some calls, each unpacked when it is first asked for.
 pub(crate) struct Columns<'b> {
     calls: usize,
     packed: Vec<Packed<'b>>,
-    /// `None` for one that is damaged.
-    unpacked: [OnceCell<Option<Column>>; COLUMNS.len() + 1],
+    unpacker: &'b mut Unpacker,
+    /// Which are unpacked, and whether that failed.
+    unpacked: [Option<bool>; PLACES],
+}
+
+/// Unpacks columns into memory that is used again and again: the allocator gives back at once what is freed
+/// (`ringtap_cpu`), and to take it anew costs more than unpacking.
+pub(crate) struct Unpacker {
+    decompressor: Decompressor<'static>,
+    planes: Vec<u8>,
+    columns: [Column; PLACES],
 }
 
 /// A column as it is stored.
@@ -205,16 +213,50 @@ struct Packed<'b> {
 }
 
 /// The values of a column.
-#[derive(Debug, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 struct Column {
     is_null: Vec<bool>,
     /// Any where it is NULL.
     values: Vec<i64>,
 }
 
+impl Unpacker {
+    /// # Errors
+    ///
+    /// There is no memory to decompress with.
+    pub(crate) fn new() -> std::io::Result<Self> {
+        let columns = [const { Column { is_null: Vec::new(), values: Vec::new() } }; _];
+        Ok(Self { decompressor: Decompressor::new()?, planes: Vec::new(), columns })
+    }
+
+    /// Returns whether the bytes were such a column.
+    fn unpack(&mut self, packed: &Packed<'_>, calls: usize, column: &mut Column) -> bool {
+        if packed.width > size_of::<u64>() {
+            return false;
+        }
+        let size = calls * (1 + packed.width);
+        self.planes.clear();
+        self.planes.reserve(size);
+        let done = self.decompressor.decompress_to_buffer(packed.frame, &mut self.planes);
+        if done.is_err() || self.planes.len() != size {
+            return false;
+        }
+        let (is_null, planes) = self.planes.split_at(calls);
+        column.is_null.extend(is_null.iter().map(|byte| *byte != 0));
+        column.values.resize(calls, 0);
+        for (place, plane) in planes.chunks_exact(calls.max(1)).enumerate() {
+            for (value, byte) in column.values.iter_mut().zip(plane) {
+                *value |= i64::from(*byte) << (8 * place);
+            }
+        }
+        column.values.iter_mut().for_each(|value| *value = packed.least.wrapping_add(*value));
+        true
+    }
+}
+
 impl<'b> Columns<'b> {
     /// Reads the columns of that many calls; `None` where the bytes are no such columns.
-    pub(crate) fn read(calls: usize, mut bytes: &'b [u8]) -> Option<Self> {
+    pub(crate) fn read(calls: usize, mut bytes: &'b [u8], unpacker: &'b mut Unpacker) -> Option<Self> {
         let mut packed = Vec::with_capacity(COLUMNS.len());
         for _ in COLUMNS {
             let least = i64::from_le_bytes(*take(&mut bytes)?);
@@ -224,57 +266,50 @@ impl<'b> Columns<'b> {
             bytes = rest;
             packed.push(Packed { least, width: usize::from(width), frame });
         }
-        bytes.is_empty().then_some(Self { calls, packed, unpacked: [const { OnceCell::new() }; _] })
+        bytes.is_empty().then_some(Self { calls, packed, unpacker, unpacked: [None; _] })
     }
 
-    /// The values of a column, those that are NULL as 0; `None` where it is damaged.
-    pub(crate) fn values(&self, column: &str) -> Option<&[i64]> {
-        self.column(column).map(|column| &column.values[..])
+    /// When the calls that are selected began, in microseconds, and their rows; `None` where the columns are
+    /// damaged.
+    pub(crate) fn starts_and_rows(&mut self, selected: &[bool]) -> Option<Vec<(i64, i64)>> {
+        let (start, row) = (self.unpacked(START)?, self.unpacked(NUMBER)?);
+        let columns = &self.unpacker.columns;
+        let calls = columns[start].values.iter().zip(&columns[row].values).zip(selected);
+        Some(calls.filter(|(_, selected)| **selected).map(|((start, row), _)| (*start, *row)).collect())
     }
 
     /// The calls of which a column has a value that satisfies `test`.
-    fn select(&self, column: &str, test: impl Fn(i64) -> bool) -> Option<Vec<bool>> {
-        let Column { is_null, values } = self.column(column)?;
+    fn select(&mut self, column: &str, test: impl Fn(i64) -> bool) -> Option<Vec<bool>> {
+        let place = self.unpacked(column)?;
+        let Column { is_null, values } = &self.unpacker.columns[place];
         Some(is_null.iter().zip(values).map(|(is_null, value)| !is_null && test(*value)).collect())
     }
 
-    fn column(&self, name: &str) -> Option<&Column> {
+    /// The place of a column that is unpacked; `None` where it is damaged.
+    fn unpacked(&mut self, name: &str) -> Option<usize> {
         let place = COLUMNS.iter().position(|column| *column == name).unwrap_or(COLUMNS.len());
-        let unpack = || match self.packed.get(place) {
-            Some(packed) => packed.unpack(self.calls),
-            None => self.ends(),
-        };
-        self.unpacked[place].get_or_init(unpack).as_ref()
+        if self.unpacked[place].is_none() {
+            let mut column = std::mem::take(&mut self.unpacker.columns[place]);
+            column.is_null.clear();
+            column.values.clear();
+            let is_whole = match self.packed.get(place) {
+                Some(packed) => self.unpacker.unpack(packed, self.calls, &mut column),
+                None => self.ends(&mut column),
+            };
+            self.unpacker.columns[place] = column;
+            self.unpacked[place] = Some(is_whole);
+        }
+        self.unpacked[place].filter(|is_whole| *is_whole).map(|_| place)
     }
 
-    /// [`END`].
-    fn ends(&self) -> Option<Column> {
-        let (start, span) = (self.column(START)?, self.column(SPAN)?);
-        let ends = start.values.iter().zip(&span.values);
+    /// Makes [`END`].
+    fn ends(&mut self, column: &mut Column) -> bool {
+        let (Some(start), Some(span)) = (self.unpacked(START), self.unpacked(SPAN)) else { return false };
+        let (start, span) = (&self.unpacker.columns[start], &self.unpacker.columns[span]);
         let end = |(start, span): (&i64, &i64)| start.saturating_add(span.saturating_mul(1_000));
-        Some(Column { is_null: span.is_null.clone(), values: ends.map(end).collect() })
-    }
-}
-
-impl Packed<'_> {
-    fn unpack(&self, calls: usize) -> Option<Column> {
-        if self.width > size_of::<u64>() {
-            return None;
-        }
-        let size = calls * (1 + self.width);
-        let planes = Decompressor::new().ok()?.decompress(self.frame, size).ok()?;
-        if planes.len() != size {
-            return None;
-        }
-        let (is_null, planes) = planes.split_at(calls);
-        let mut beyond = vec![0_u64; calls];
-        for (place, plane) in planes.chunks_exact(calls.max(1)).enumerate() {
-            for (beyond, byte) in beyond.iter_mut().zip(plane) {
-                *beyond |= u64::from(*byte) << (8 * place);
-            }
-        }
-        let values = beyond.into_iter().map(|beyond| self.least.wrapping_add(beyond as i64)).collect();
-        Some(Column { is_null: is_null.iter().map(|byte| *byte != 0).collect(), values })
+        column.is_null.extend(&span.is_null);
+        column.values.extend(start.values.iter().zip(&span.values).map(end));
+        true
     }
 }
 
@@ -316,6 +351,8 @@ fn take<'b, const N: usize>(bytes: &mut &'b [u8]) -> Option<&'b [u8; N]> {
     Some(taken)
 }
 
+/// Columns that can be tested: those that are stored, and [`END`].
+const PLACES: usize = COLUMNS.len() + 1;
 /// How hard zstd tries.
 const LEVEL: i32 = 3;
 
@@ -339,23 +376,25 @@ mod tests {
             let columns: Vec<Vec<Option<i64>>> =
                 (0..COLUMNS.len()).map(|place| calls.iter().map(|call| call[place]).collect()).collect();
             let mut bytes = pack(&columns).unwrap();
-            let read = Columns::read(calls.len(), &bytes).unwrap();
+            let mut unpacker = Unpacker::new().unwrap();
+            let mut read = Columns::read(calls.len(), &bytes, &mut unpacker).unwrap();
             for (name, column) in COLUMNS.iter().zip(&columns) {
-                let found = read.column(name).unwrap();
-                let found = found.is_null.iter().zip(&found.values);
+                let place = read.unpacked(name).unwrap();
+                let Column { is_null, values } = &read.unpacker.columns[place];
+                let found = is_null.iter().zip(values);
                 let found: Vec<Option<i64>> = found.map(|(null, value)| (!null).then_some(*value)).collect();
                 prop_assert_eq!(&found, column, "{}", name);
             }
 
             // No byte is read beyond the end, whatever they are.
             for length in 0..bytes.len() {
-                let cut = Columns::read(calls.len(), &bytes[..length]);
+                let cut = Columns::read(calls.len(), &bytes[..length], &mut unpacker);
                 prop_assert!(cut.is_none(), "{} of {} bytes", length, bytes.len());
             }
             let place = damaged.index(bytes.len());
             bytes[place] ^= 0x10;
-            if let Some(read) = Columns::read(calls.len(), &bytes) {
-                COLUMNS.iter().for_each(|name| _ = read.values(name));
+            if let Some(mut read) = Columns::read(calls.len(), &bytes, &mut unpacker) {
+                COLUMNS.iter().for_each(|name| _ = read.unpacked(name));
             }
         }
     }
@@ -371,9 +410,10 @@ mod tests {
         set("cause", [Some(16), Some(17), None, Some(-1)]);
         set("notes", [Some(0b101), Some(0), Some(0b10), Some(1 << 62)]);
         let bytes = pack(&columns).unwrap();
-        let columns = Columns::read(4, &bytes).unwrap();
-        let check = |test: &ColumnTest<Numbers>, unknown: bool, expected: [bool; 4]| {
-            assert_eq!(test.select(&columns, unknown).unwrap(), expected, "{test:?}");
+        let mut unpacker = Unpacker::new().unwrap();
+        let mut columns = Columns::read(4, &bytes, &mut unpacker).unwrap();
+        let mut check = |test: &ColumnTest<Numbers>, unknown: bool, expected: [bool; 4]| {
+            assert_eq!(test.select(&mut columns, unknown).unwrap(), expected, "{test:?}");
         };
         let (yes, no) = (true, false);
         let above: ColumnTest<Numbers> = ColumnTest::between("cause", Some((16.0, false)), None);

@@ -126,6 +126,11 @@ impl DayReader {
         Error::database(&self.path, error)
     }
 
+    /// The path of the file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The open file.
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::columns::{Columns, NUMBER};
+use crate::columns::{Columns, Unpacker};
 use crate::schema;
 
 fn file() -> Connection {
@@ -25,11 +25,13 @@ fn blocks(connection: &Connection) -> Vec<(Rows, Vec<i64>)> {
         let sql = "SELECT calls, columns FROM call_blocks WHERE last_row = ?1";
         let values = |row: &rusqlite::Row<'_>| Ok((row.get::<_, u32>(0)?, row.get::<_, Vec<u8>>(1)?));
         let (calls, bytes) = connection.query_row(sql, [block.rows.end()], values).unwrap();
-        let columns = Columns::read(calls as usize, &bytes).unwrap();
-        let starts = columns.values(START).unwrap();
+        let mut unpacker = Unpacker::new().unwrap();
+        let mut columns = Columns::read(calls as usize, &bytes, &mut unpacker).unwrap();
+        let calls = columns.starts_and_rows(&vec![true; calls as usize]).unwrap();
+        let (starts, rows): (Vec<i64>, Vec<i64>) = calls.into_iter().unzip();
         let ends = starts.iter().min().zip(starts.iter().max());
         assert_eq!(block.start, ends.map(|(first, last)| *first..=*last));
-        (block.rows, columns.values(NUMBER).unwrap().to_vec())
+        (block.rows, rows)
     };
     blocks_of(connection).unwrap().into_iter().map(of).collect()
 }
