@@ -9,6 +9,7 @@ use ringtap_model::{Alarm, Call, Id, Message, Registration, Stream, Transaction,
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
 
+use crate::database::inode;
 use crate::format::Decoder;
 use crate::formats::{Decoders, apart};
 use crate::migration::{self, OnMigration};
@@ -20,6 +21,8 @@ use crate::{Error, schema};
 #[derive(Debug)]
 pub(crate) struct DayReader {
     path: PathBuf,
+    /// Which file it was when it was opened.
+    inode: Option<(u64, u64)>,
     connection: Connection,
     decoders: AllDecoders,
     texts: RefCell<HashMap<i64, Option<String>>>,
@@ -97,9 +100,11 @@ impl DayReader {
     /// Opens a file, migrating it first where it is of an older version. `None`: created but never written,
     /// as a killed writer can leave it.
     pub(crate) fn open(path: PathBuf, on_migration: &OnMigration) -> Result<Option<Self>, Error> {
+        let inode = inode(&path);
         let connection = open(&path, on_migration)?;
         Ok(connection.map(|connection| Self {
             path,
+            inode,
             connection,
             decoders: AllDecoders::default(),
             texts: RefCell::default(),
@@ -124,6 +129,11 @@ impl DayReader {
     /// An error of the database, with the file.
     pub(crate) fn failed(&self, error: rusqlite::Error) -> Error {
         Error::database(&self.path, error)
+    }
+
+    /// Whether the file is still the one under its path.
+    pub(crate) fn is_there(&self) -> bool {
+        inode(&self.path) == self.inode
     }
 
     /// The path of the file.

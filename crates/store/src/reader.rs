@@ -41,12 +41,15 @@ pub struct Reader {
     dir: PathBuf,
     on_migration: OnMigration,
     stopped_by: Option<Arc<RunningSearch>>,
+    /// Files that are open and that nobody reads, where they are kept for whoever reads them next.
+    open: Option<Arc<Mutex<Vec<DayReader>>>>,
 }
 
 impl Reader {
     /// A reader of that directory, which must exist and hold a day file.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let reader = Self { dir: dir.to_owned(), on_migration: OnMigration::default(), stopped_by: None };
+        let reader =
+            Self { dir: dir.to_owned(), on_migration: OnMigration::default(), stopped_by: None, open: None };
         if reader.days()?.is_empty() { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
     }
 
@@ -58,14 +61,22 @@ impl Reader {
 
     /// Whatever reads records fails with [`Error::Interrupted`] soon after that search is over: in the middle
     /// of a statement, and between days. Pages and calls passed on one by one end as stopped instead.
+    ///
+    /// Such a reader is for one piece of work: files that it has read stay open until it is dropped with all
+    /// its clones, since to open one takes longer than to find a call in it.
     #[must_use]
     pub fn stopped_by(self, running: Arc<RunningSearch>) -> Self {
-        Self { stopped_by: Some(running), ..self }
+        Self { stopped_by: Some(running), open: Some(Arc::default()), ..self }
     }
 
     /// Whether the search is over that stops this reader.
     pub(crate) fn is_over(&self) -> bool {
         self.stopped_by.as_ref().is_some_and(|running| running.is_over())
+    }
+
+    /// The search that stops this reader.
+    pub(crate) fn stopper(&self) -> Option<Arc<RunningSearch>> {
+        self.stopped_by.clone()
     }
 
     /// The days that have a file, in order; those of which only records of calls on hold are left as well.
@@ -148,10 +159,12 @@ impl Reader {
     /// The call of that id, if it is stored.
     pub fn call(&self, id: &Id) -> Result<Option<Call>, Error> {
         for day in self.searchable()? {
-            if let Some(day) = self.open_day(day)?
-                && let Some(call) = day.call(id)?
-            {
-                return Ok(Some(call));
+            if let Some(file) = self.open_day(day)? {
+                let call = file.call(id)?;
+                self.keep_open(file);
+                if call.is_some() {
+                    return Ok(call);
+                }
             }
         }
         Ok(None)
@@ -169,8 +182,9 @@ impl Reader {
     pub fn streams_of(&self, call: &Id) -> Result<Vec<Stream>, Error> {
         let mut streams = Vec::new();
         for day in self.searchable()? {
-            if let Some(day) = self.open_day(day)? {
-                streams.extend(day.streams_of(call)?);
+            if let Some(file) = self.open_day(day)? {
+                streams.extend(file.streams_of(call)?);
+                self.keep_open(file);
             }
         }
         Ok(streams)
@@ -189,6 +203,7 @@ impl Reader {
         for call in calls {
             let day = Day::of(StoredRecord::start(call));
             if open.as_ref().is_none_or(|(other, _)| *other != day) {
+                open.take().into_iter().for_each(|(_, file)| self.keep_open(file));
                 open = self.open_day(day)?.map(|file| (day, file));
             }
             let streams = match &open {
@@ -197,6 +212,7 @@ impl Reader {
             };
             each(call, &streams);
         }
+        open.into_iter().for_each(|(_, file)| self.keep_open(file));
         Ok(())
     }
 
@@ -267,6 +283,7 @@ impl Reader {
                 }
                 Ok(records.len() <= query.limit)
             })?;
+            self.keep_open(file);
         }
         Ok(records)
     }
@@ -293,12 +310,33 @@ impl Reader {
         if self.is_over() {
             return Err(Error::Interrupted { path });
         }
-        let mut file = DayReader::open(path, &self.on_migration)?;
+        let mut file = match self.kept(&path) {
+            Some(file) => Some(file),
+            None => DayReader::open(path, &self.on_migration)?,
+        };
         if let (Some(file), Some(running)) = (&mut file, &self.stopped_by) {
             let running = Arc::clone(running);
             file.stop_when(move || running.is_over())?;
         }
         Ok(file)
+    }
+
+    /// Keeps a file open for whoever reads it next.
+    pub(crate) fn keep_open(&self, file: DayReader) {
+        if let Some(open) = &self.open {
+            let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
+            if open.len() < MOST_OPEN {
+                open.push(file);
+            }
+        }
+    }
+
+    /// A file that was kept open.
+    fn kept(&self, path: &Path) -> Option<DayReader> {
+        let mut open = self.open.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let place = open.iter().position(|file| file.path() == path)?;
+        // One that was deleted, or is another now, is opened anew.
+        Some(open.swap_remove(place)).filter(DayReader::is_there)
     }
 }
 
@@ -354,5 +392,7 @@ fn days(dir: &Path) -> Result<Vec<Day>, Error> {
     Ok(days)
 }
 
+/// Files that are kept open for one piece of work: a month, and up to 2 MB of memory each.
+const MOST_OPEN: usize = 32;
 /// Threads that search at most. They wait for the disk most of the time.
 pub(crate) const THREADS: usize = 8;

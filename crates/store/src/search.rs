@@ -324,10 +324,16 @@ impl<'s> Scan<'s> {
         }
         let mut is_whole = true;
         if let Some(mut file) = self.reader.open_day(day)? {
-            let (reader, running) = (self.reader.clone(), self.running.clone());
+            // Not the reader itself, which keeps the file.
+            let stopped_by = [Some(self.running.clone()), self.reader.stopper()];
             let enough = self.enough.clone();
-            file.stop_when(move || running.is_over() || enough.load(Ordering::Relaxed) || reader.is_over())?;
+            let is_over = move || {
+                let mut stopped_by = stopped_by.iter().flatten();
+                enough.load(Ordering::Relaxed) || stopped_by.any(|running| running.is_over())
+            };
+            file.stop_when(is_over)?;
             is_whole = self.search_file(&file, &self.bounds(day, &file)?, place, told)?;
+            self.reader.keep_open(file);
         }
         if is_whole {
             self.running.end_day();

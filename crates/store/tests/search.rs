@@ -291,6 +291,44 @@ fn a_search_that_is_stopped_goes_on() {
     assert_eq!(found, expected);
 }
 
+/// Files of that directory that this process has open.
+fn open_files(dir: &std::path::Path) -> usize {
+    let links = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let links = links.filter_map(|entry| std::fs::read_link(entry.path()).ok());
+    links.filter(|link| link.starts_with(dir) && link.extension().is_some_and(|end| end == "sqlite")).count()
+}
+
+/// What one piece of work reads again and again is opened once, and anew where it is another file by then.
+#[test]
+fn files_stay_open_for_one_piece_of_work() {
+    let all = calls([0, 45, 1_500], 1);
+    let dir = stored(&all, &[]);
+    let reader = Reader::open(dir.path()).unwrap().stopped_by(running());
+    let search = Search::new(expression("state:completed"));
+    for _ in 0..3 {
+        let page = reader.page(&search, &running()).unwrap();
+        assert_eq!(page.calls.len(), 3);
+        assert_eq!(reader.call(&all[0].0.id).unwrap().as_ref(), Some(&all[0].0));
+        reader.with_streams(&page.calls, |_, streams| assert!(streams.is_empty())).unwrap();
+        assert_eq!(open_files(dir.path()), 2);
+    }
+    store(dir.path(), &calls([90], 2));
+    assert_eq!(reader.page(&search, &running()).unwrap().calls.len(), 4);
+
+    let other = stored(&calls([7], 3), &[]);
+    for entry in std::fs::read_dir(dir.path()).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    assert!(matches!(reader.page(&search, &running()), Err(Error::NoDays { .. })));
+    for entry in std::fs::read_dir(other.path()).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
+    }
+    assert_eq!(ids(&reader.page(&search, &running()).unwrap().calls), [id(3, 0)]);
+    drop(reader);
+    assert_eq!(open_files(dir.path()), 0);
+}
+
 #[test]
 fn whatever_reads_records_ends_with_the_search_that_stops_it() {
     let dir = tempfile::tempdir().unwrap();
