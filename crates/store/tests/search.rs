@@ -251,6 +251,54 @@ fn pages_stay_right_while_calls_are_stored() {
     }
 }
 
+/// Whatever was stored between them.
+#[test]
+fn calls_of_one_moment_come_in_the_order_of_their_ids() {
+    let mut all = calls((0..60).map(|number| number % 3), 1);
+    for (number, (call, _)) in all.iter_mut().enumerate() {
+        call.id = id(1, (number as u64 * 37) % 60);
+    }
+    let dir = stored(&all, &[]);
+    let reader = Reader::open(dir.path()).unwrap();
+    all.sort_by_key(|(call, _)| (call.start(), call.id));
+    let mut expected: Vec<Id> = all.iter().map(|(call, _)| call.id).collect();
+    for order in [SearchOrder::OldestFirst, SearchOrder::NewestFirst] {
+        for limit in [1, 7, 100] {
+            let search = Search { order, limit, ..Search::new(expression("state:completed")) };
+            let found: Vec<Id> = pages(&reader, &search).iter().flat_map(|page| ids(&page.calls)).collect();
+            assert_eq!(found, expected, "{order:?}, {limit} a page");
+        }
+        expected.reverse();
+    }
+}
+
+/// Columns are rounded to milliseconds and thousandths: beside a bound, the record decides.
+#[test]
+fn bounds_within_what_is_rounded_away() {
+    let mut all = calls(0..8, 1);
+    for (call, _) in &mut all {
+        (call.pdd_ms, call.duration_ms) = (Some(1_499.6), Some(29_999.6));
+        (call.mos, call.mos_worst_interval) = (Some(2.9996), Some(2.9996));
+    }
+    let dir = stored(&all, &[]);
+    let reader = Reader::open(dir.path()).unwrap();
+    for (text, selects) in [
+        ("pdd<1499.7ms", true),
+        ("-pdd>=1499.7ms", true),
+        ("pdd>=1499.7ms", false),
+        ("dur<29999.7ms", true),
+        ("-dur>=29999.7ms", true),
+        ("mos<2.9997", true),
+        ("-mos>=2.9997", true),
+        ("mos>=2.9997", false),
+        ("mosworst<2.9997", true),
+        ("-mosworst>=2.9997", true),
+    ] {
+        let page = reader.page(&Search::new(expression(text)), &running()).unwrap();
+        assert_eq!(page.calls.len(), if selects { 8 } else { 0 }, "{text}");
+    }
+}
+
 #[test]
 fn a_search_that_is_stopped_goes_on() {
     let all = calls((0..600).map(|number| number * 7), 1);

@@ -82,6 +82,40 @@ fn what_is_in_blocks_is_not_read_from_the_rows() {
     assert_eq!(numbers("id:00000000000000000000000000000005 cause:16"), [5]);
 }
 
+/// A search that finds nothing can be stopped, and goes on where it was.
+#[test]
+fn how_far_a_search_came_that_found_nothing() {
+    let dir = stored(62);
+    let file = Reader::open(dir.path()).unwrap().open_day(Day::of(NOON)).unwrap().unwrap();
+    let expression = parse("cause:99", &Context::utc(NOON)).unwrap();
+    let filter = ringtap_model::Filter::default();
+    let bounds = crate::search_sql::of_day(&expression, &filter, Day::of(NOON), true, None);
+    let columns = bounds.columns.as_ref().unwrap();
+    for is_newest_first in [true, false] {
+        let of = || Candidates::of(&file, &bounds, columns, is_newest_first).unwrap().unwrap();
+        let blocks = blocks_of(file.connection()).unwrap();
+        let mut ends: Vec<i64> = blocks
+            .into_iter()
+            .filter_map(|block| block.start)
+            .map(|start| if is_newest_first { *start.end() } else { *start.start() })
+            .collect();
+        ends.sort_unstable();
+        if is_newest_first {
+            ends.reverse();
+        }
+        // The rows outside of blocks, which may have any call, are looked at first.
+        assert_eq!(of().reached(), None);
+        for (blocks, next) in ends.iter().enumerate() {
+            let asked = std::cell::Cell::new(0);
+            let mut candidates = of();
+            let rows = candidates.next(10, || asked.replace(asked.get() + 1) > blocks).unwrap();
+            assert_eq!((rows, candidates.reached()), (vec![], Some(*next)));
+        }
+        let mut candidates = of();
+        assert_eq!((candidates.next(10, || false).unwrap(), candidates.reached()), (vec![], None));
+    }
+}
+
 /// Only the rows are read that columns selected, by their numbers: what is found does not show it.
 #[test]
 fn rows_are_looked_up_by_their_numbers() {
