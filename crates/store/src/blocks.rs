@@ -56,7 +56,8 @@ pub(crate) struct Block {
     pub(crate) start: Option<RangeInclusive<i64>>,
 }
 
-/// The blocks of a file, in the order of their rows.
+/// The blocks of a file, in the order of their rows. What damage made of one is left out: its rows are
+/// searched in the table.
 pub(crate) fn blocks_of(connection: &Connection) -> rusqlite::Result<Vec<Block>> {
     let sql = "SELECT first_row, last_row, first_us, last_us FROM call_blocks ORDER BY last_row";
     let mut select = connection.prepare_cached(sql)?;
@@ -65,7 +66,14 @@ pub(crate) fn blocks_of(connection: &Connection) -> rusqlite::Result<Vec<Block>>
         let start = start.map(|(first, last)| first..=last);
         Ok(Block { rows: row.get(0)?..=row.get(1)?, start })
     })?;
-    blocks.collect()
+    let mut behind = 0;
+    let mut is_block = |block: &Block| {
+        let (first, last) = (*block.rows.start(), *block.rows.end());
+        let is_block = behind < first && first <= last && last < i64::MAX;
+        behind = if is_block { last } else { behind };
+        is_block
+    };
+    blocks.filter(|block| block.as_ref().map_or(true, &mut is_block)).collect()
 }
 
 /// The rows up to `last` that no block has.
@@ -99,9 +107,9 @@ fn make_block(connection: &Connection, rows: &Rows) -> rusqlite::Result<()> {
         }
     }
     let calls = columns[0].len() as i64;
-    let starts = || COLUMNS.iter().zip(&columns).find(|(name, _)| **name == START).into_iter();
-    let starts = || starts().flat_map(|(_, starts)| starts.iter().copied().flatten());
-    let (first, last) = (starts().min(), starts().max());
+    let starts = COLUMNS.iter().zip(&columns).filter(|(name, _)| **name == START);
+    let starts = starts.flat_map(|(_, starts)| starts.iter().flatten());
+    let (first, last) = (starts.clone().min(), starts.max());
     let packed =
         columns::pack(&columns).map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
     let sql = "INSERT OR REPLACE INTO call_blocks (last_row, first_row, first_us, last_us, calls, columns) \

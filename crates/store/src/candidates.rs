@@ -55,14 +55,14 @@ impl<'f> Candidates<'f> {
         let last = connection.query_row("SELECT coalesce(max(number), 0) FROM calls", [], |row| row.get(0));
         let blocks = blocks_of(connection).map_err(failed)?;
         let gaps = gaps(&blocks, last.map_err(failed)?);
-        if gaps.iter().map(|gap| gap.end() - gap.start() + 1).sum::<i64>() > MOST_OUTSIDE {
+        if gaps.iter().map(|gap| gap.end() - gap.start() + 1).fold(0, i64::saturating_add) > MOST_OUTSIDE {
             return Ok(None);
         }
         let look_up = |sql: &String| numbers(connection, sql, &bounds.values);
         let test = columns.test.resolve(&look_up).map_err(failed)?;
         let place = |start: &RangeInclusive<i64>| match is_newest_first {
             true => *start.end(),
-            false => -*start.start(),
+            false => start.start().saturating_neg(),
         };
         let mut pending: Vec<Pending> = blocks
             .into_iter()

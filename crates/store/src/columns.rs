@@ -1,5 +1,5 @@
 //! Columns of many calls, one after the other and compressed, and tests of them. A search that no key helps
-//! reads about 20 bytes a call so, instead of the rows that have the records.
+//! reads about 14 bytes a call so, instead of the rows that have the records.
 //!
 //! The bytes: for each of [`COLUMNS`] the least value (8 bytes), how many bytes a value takes beyond it (1),
 //! the length of a frame (4), all little-endian, and the frame of zstd with its checksum. A frame has a byte

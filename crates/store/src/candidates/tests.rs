@@ -53,6 +53,8 @@ fn blocks_decide_how_long_it_takes_and_not_what_is_found() {
         "UPDATE call_blocks SET columns = CAST(replace(columns, x'28b52ffd', x'28b52ffe') AS BLOB) \
          WHERE first_row = 21",
         "DELETE FROM call_blocks WHERE first_row BETWEEN 25 AND 37",
+        "UPDATE call_blocks SET first_row = -9223372036854775808 WHERE last_row = 44",
+        "UPDATE call_blocks SET first_row = 30, last_row = 9223372036854775807 WHERE last_row = 60",
         // More rows than are compared before the first is found.
         "DELETE FROM call_blocks WHERE first_row > 5",
         "DELETE FROM call_blocks",
