@@ -102,9 +102,11 @@ pub fn serve(
     runtime.block_on(async {
         let listener = server::Listener::bind(settings.listen, &settings.security, &settings.hosts).await?;
         let app = state::App::open(&settings, sources, openapi(), listener.certificate())?;
+        let open_files = app.open_files.clone();
         ready(listener.address()?);
         let stopped = async {
             while !stop() {
+                open_files.close_old();
                 tokio::time::sleep(ASK).await;
             }
         };

@@ -6,7 +6,7 @@ use std::time::Instant;
 use ringtap_access::{AuditLog, People};
 use ringtap_anonymise::Tokens;
 use ringtap_oidc::Provider;
-use ringtap_store::Reader;
+use ringtap_store::{OpenFiles, Reader};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -59,6 +59,8 @@ pub(crate) struct Shared {
     pub(crate) health: tokio::sync::Mutex<Option<(Instant, Health)>>,
     /// What was asked so far.
     pub(crate) meter: Arc<Meter>,
+    /// Day files that stay open between requests.
+    pub(crate) open_files: Arc<OpenFiles>,
     /// What connections are secured by, if by anything.
     pub(crate) certificate: Option<Arc<Certificate>>,
     /// What logs in without a question.
@@ -105,6 +107,7 @@ impl App {
             recent: tokio::sync::Mutex::default(),
             health: tokio::sync::Mutex::default(),
             meter: Arc::default(),
+            open_files: Arc::default(),
             certificate,
             link: settings.link.clone(),
             provider: settings.provider.clone().map(Provider::open).transpose()?,
@@ -134,7 +137,7 @@ impl Shared {
     /// Opens the records; none if nothing has been recorded yet. Reading ends soon after `stop` is over.
     pub(crate) fn records(&self, stop: &Stop) -> Result<Option<Reader>, Problem> {
         match Reader::open(&self.sources.records) {
-            Ok(reader) => Ok(Some(reader.stopped_by(Stop::clone(stop)))),
+            Ok(reader) => Ok(Some(reader.stopped_by(Stop::clone(stop)).sharing(self.open_files.clone()))),
             Err(ringtap_store::Error::NoDays { .. }) => Ok(None),
             Err(error) => Err(error.into()),
         }

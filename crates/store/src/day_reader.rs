@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ringtap_model::{Alarm, Call, Id, Message, Registration, Stream, Transaction, Value};
 use rusqlite::types::Value as Sql;
@@ -23,6 +23,9 @@ pub(crate) struct DayReader {
     path: PathBuf,
     /// Which file it was when it was opened.
     inode: Option<(u64, u64)>,
+    opened: Instant,
+    /// It was opened as a file that nobody writes to: what is written later is not seen.
+    is_at_rest: bool,
     connection: Connection,
     decoders: AllDecoders,
     texts: RefCell<HashMap<i64, Option<String>>>,
@@ -101,10 +104,12 @@ impl DayReader {
     /// as a killed writer can leave it.
     pub(crate) fn open(path: PathBuf, on_migration: &OnMigration) -> Result<Option<Self>, Error> {
         let inode = inode(&path);
-        let connection = open(&path, on_migration)?;
-        Ok(connection.map(|connection| Self {
+        let opened = open(&path, on_migration)?;
+        Ok(opened.map(|ReadOnly { connection, is_at_rest }| Self {
             path,
             inode,
+            opened: Instant::now(),
+            is_at_rest,
             connection,
             decoders: AllDecoders::default(),
             texts: RefCell::default(),
@@ -115,6 +120,22 @@ impl DayReader {
     pub(crate) fn stop_when(&mut self, is_over: impl FnMut() -> bool + Send + 'static) -> Result<(), Error> {
         let failed = |error| Error::database(&self.path, error);
         self.connection.progress_handler(STEPS, Some(is_over)).map_err(failed)
+    }
+
+    /// Interrupts no further statement.
+    pub(crate) fn never_stop(&mut self) -> Result<(), Error> {
+        let failed = |error| Error::database(&self.path, error);
+        self.connection.progress_handler(STEPS, None::<fn() -> bool>).map_err(failed)
+    }
+
+    /// How long it has been open.
+    pub(crate) fn open_for(&self) -> Duration {
+        self.opened.elapsed()
+    }
+
+    /// Whether what is written to the file later is seen.
+    pub(crate) fn sees_changes(&self) -> bool {
+        !self.is_at_rest
     }
 
     /// How many rows a statement that selects one column gives, counted up to `most`.
@@ -322,39 +343,46 @@ const CONVERSATION_NOW: &str = "coalesce((SELECT amended.conversation FROM conve
 /// Columns before those of a type of record.
 const FIXED: usize = 4;
 
+/// A database that is open to read.
+pub(crate) struct ReadOnly {
+    pub(crate) connection: Connection,
+    /// Opened as a file that nobody writes to: what is written later is not seen.
+    is_at_rest: bool,
+}
+
 /// Opens a day file to read, migrating it first where it is of an older version.
-fn open(path: &Path, on_migration: &OnMigration) -> Result<Option<Connection>, Error> {
-    let connection = open_read_only(path)?;
+fn open(path: &Path, on_migration: &OnMigration) -> Result<Option<ReadOnly>, Error> {
+    let opened = open_read_only(path)?;
     let failed = |error| Error::database(path, error);
-    let version = schema::version(&connection, path)?;
+    let version = schema::version(&opened.connection, path)?;
     if version == 0 {
         return Ok(None);
     }
-    if version == schema::VERSION && !migration::is_unfinished(&connection).map_err(failed)? {
-        return Ok(Some(connection));
+    if version == schema::VERSION && !migration::is_unfinished(&opened.connection).map_err(failed)? {
+        return Ok(Some(opened));
     }
-    drop(connection);
+    drop(opened);
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
     let mut encoders =
         Encoders::new().ok_or_else(|| Error::io(path, std::io::ErrorKind::OutOfMemory.into()))?;
     match migration::migrate(&mut connection, path, &mut encoders, on_migration) {
-        Ok(()) => Ok(Some(connection)),
+        Ok(()) => Ok(Some(ReadOnly { connection, is_at_rest: false })),
         Err(Error::Permission { .. }) => Err(Error::OldVersion { path: path.to_owned(), found: version }),
         Err(error) => Err(error),
     }
 }
 
 /// Opens a database to read, also where its log cannot be written.
-pub(crate) fn open_read_only(path: &Path) -> Result<Connection, Error> {
+pub(crate) fn open_read_only(path: &Path) -> Result<ReadOnly, Error> {
     let failed = |error| Error::database(path, error);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
     let readable = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0));
     match readable.map_err(failed) {
-        Ok(_) => Ok(connection),
+        Ok(_) => Ok(ReadOnly { connection, is_at_rest: false }),
         // A file in WAL mode wants its -wal and -shm beside it. Where this user may not create them and no
         // writer has left any, the file is complete and at rest.
         Err(Error::Permission { .. }) if !beside(path, "-wal").exists() => open_at_rest(path),
@@ -363,7 +391,7 @@ pub(crate) fn open_read_only(path: &Path) -> Result<Connection, Error> {
 }
 
 /// Opens a file that nobody writes to, taking no locks and creating nothing.
-fn open_at_rest(path: &Path) -> Result<Connection, Error> {
+fn open_at_rest(path: &Path) -> Result<ReadOnly, Error> {
     let failed = |error| Error::database(path, error);
     let mut uri = String::from("file:");
     for byte in path.as_os_str().as_encoded_bytes() {
@@ -377,7 +405,8 @@ fn open_at_rest(path: &Path) -> Result<Connection, Error> {
     uri.push_str("?immutable=1");
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(&uri, flags).map_err(failed)
+    let connection = Connection::open_with_flags(&uri, flags).map_err(failed)?;
+    Ok(ReadOnly { connection, is_at_rest: true })
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {
@@ -468,8 +497,9 @@ mod tests {
         let mut connection = Connection::open(&path).unwrap();
         schema::create(&mut connection, &path).unwrap();
         drop(connection);
-        let connection = open_at_rest(&path).unwrap();
-        assert_eq!(schema::version(&connection, &path).unwrap(), schema::VERSION);
+        let opened = open_at_rest(&path).unwrap();
+        assert!(opened.is_at_rest);
+        assert_eq!(schema::version(&opened.connection, &path).unwrap(), schema::VERSION);
         assert_eq!(std::fs::read_dir(&odd).unwrap().count(), 1, "nothing was created");
     }
 }

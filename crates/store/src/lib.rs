@@ -61,6 +61,7 @@
 //! | `state` | [`Counts`], and what the threads of a writer share |
 //! | [`query`] | [`Query`] |
 //! | [`reader`] | [`Reader`], [`Found`] |
+//! | `open_files` | [`OpenFiles`]: files that stay open between questions |
 //! | `follower` | [`Follower`] of calls as they are stored, by another process |
 //! | `search`, `search_sql`, `running` | [`Search`] of an expression by pages, and how it is stopped |
 #![forbid(unsafe_code)]
@@ -86,6 +87,7 @@ pub mod import_writer;
 pub mod journal;
 mod keys;
 pub mod migration;
+mod open_files;
 mod outbox;
 pub mod query;
 pub mod reader;
@@ -110,6 +112,7 @@ pub use identities::IdentityReader;
 pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
 pub use migration::{Migration, OnMigration};
+pub use open_files::OpenFiles;
 pub use query::Query;
 pub use reader::{Found, Reader};
 pub use rollups::{FoldMinute, FoldedMinute, MakeRollup, RollupCounts};

@@ -12,6 +12,7 @@ use rusqlite::types::Value as Sql;
 use crate::day_reader::{DayReader, Readable};
 use crate::holds::HELD;
 use crate::migration::OnMigration;
+use crate::open_files::OpenFiles;
 use crate::record::StoredRecord;
 use crate::running::RunningSearch;
 use crate::{Day, Error, Query};
@@ -41,15 +42,19 @@ pub struct Reader {
     dir: PathBuf,
     on_migration: OnMigration,
     stopped_by: Option<Arc<RunningSearch>>,
-    /// Files that are open and that nobody reads, where they are kept for whoever reads them next.
-    open: Option<Arc<Mutex<Vec<DayReader>>>>,
+    /// Where files are kept open for whoever reads them next.
+    open_files: Option<Arc<OpenFiles>>,
 }
 
 impl Reader {
     /// A reader of that directory, which must exist and hold a day file.
     pub fn open(dir: &Path) -> Result<Self, Error> {
-        let reader =
-            Self { dir: dir.to_owned(), on_migration: OnMigration::default(), stopped_by: None, open: None };
+        let reader = Self {
+            dir: dir.to_owned(),
+            on_migration: OnMigration::default(),
+            stopped_by: None,
+            open_files: None,
+        };
         if reader.days()?.is_empty() { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
     }
 
@@ -61,12 +66,15 @@ impl Reader {
 
     /// Whatever reads records fails with [`Error::Interrupted`] soon after that search is over: in the middle
     /// of a statement, and between days. Pages and calls passed on one by one end as stopped instead.
-    ///
-    /// Such a reader is for one piece of work: files that it has read stay open until it is dropped with all
-    /// its clones, since to open one takes longer than to find a call in it.
     #[must_use]
     pub fn stopped_by(self, running: Arc<RunningSearch>) -> Self {
-        Self { stopped_by: Some(running), open: Some(Arc::default()), ..self }
+        Self { stopped_by: Some(running), ..self }
+    }
+
+    /// Files that it has read stay open for all readers that share them.
+    #[must_use]
+    pub fn sharing(self, open_files: Arc<OpenFiles>) -> Self {
+        Self { open_files: Some(open_files), ..self }
     }
 
     /// Whether the search is over that stops this reader.
@@ -310,7 +318,7 @@ impl Reader {
         if self.is_over() {
             return Err(Error::Interrupted { path });
         }
-        let mut file = match self.kept(&path) {
+        let mut file = match self.open_files.as_ref().and_then(|files| files.take(&path)) {
             Some(file) => Some(file),
             None => DayReader::open(path, &self.on_migration)?,
         };
@@ -323,20 +331,9 @@ impl Reader {
 
     /// Keeps a file open for whoever reads it next.
     pub(crate) fn keep_open(&self, file: DayReader) {
-        if let Some(open) = &self.open {
-            let mut open = open.lock().unwrap_or_else(PoisonError::into_inner);
-            if open.len() < MOST_OPEN {
-                open.push(file);
-            }
+        if let Some(files) = &self.open_files {
+            files.keep(file);
         }
-    }
-
-    /// A file that was kept open.
-    fn kept(&self, path: &Path) -> Option<DayReader> {
-        let mut open = self.open.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let place = open.iter().position(|file| file.path() == path)?;
-        // One that was deleted, or is another now, is opened anew.
-        Some(open.swap_remove(place)).filter(DayReader::is_there)
     }
 }
 
@@ -392,7 +389,5 @@ fn days(dir: &Path) -> Result<Vec<Day>, Error> {
     Ok(days)
 }
 
-/// Files that are kept open for one piece of work: a month, and up to 2 MB of memory each.
-const MOST_OPEN: usize = 32;
 /// Threads that search at most. They wait for the disk most of the time.
 pub(crate) const THREADS: usize = 8;

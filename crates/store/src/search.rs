@@ -324,7 +324,6 @@ impl<'s> Scan<'s> {
         }
         let mut is_whole = true;
         if let Some(mut file) = self.reader.open_day(day)? {
-            // Not the reader itself, which keeps the file.
             let stopped_by = [Some(self.running.clone()), self.reader.stopper()];
             let enough = self.enough.clone();
             let is_over = move || {

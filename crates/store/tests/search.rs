@@ -17,7 +17,7 @@ use proptest::sample::select;
 use ringtap_model::{Call, Condition, Filter, Id, Nanos, Stream};
 use ringtap_search::{Context, Expression, parse};
 use ringtap_store::{
-    Error, ImportWriter, Page, Query, Reader, RunningSearch, Search, SearchEnd, SearchOrder,
+    Error, ImportWriter, OpenFiles, Page, Query, Reader, RunningSearch, Search, SearchEnd, SearchOrder,
 };
 use ringtap_testing::samples;
 
@@ -346,12 +346,15 @@ fn open_files(dir: &std::path::Path) -> usize {
     links.filter(|link| link.starts_with(dir) && link.extension().is_some_and(|end| end == "sqlite")).count()
 }
 
-/// What one piece of work reads again and again is opened once, and anew where it is another file by then.
+/// What is read again and again is opened once, and anew where it is another file by then.
 #[test]
-fn files_stay_open_for_one_piece_of_work() {
+fn files_stay_open_for_readers_that_share_them() {
     let all = calls([0, 45, 1_500], 1);
     let dir = stored(&all, &[]);
-    let reader = Reader::open(dir.path()).unwrap().stopped_by(running());
+    let files = Arc::new(OpenFiles::default());
+    let open = || Reader::open(dir.path()).unwrap().sharing(files.clone());
+    let stopped = running();
+    let reader = open().stopped_by(stopped.clone());
     let search = Search::new(expression("state:completed"));
     for _ in 0..3 {
         let page = reader.page(&search, &running()).unwrap();
@@ -360,6 +363,14 @@ fn files_stay_open_for_one_piece_of_work() {
         reader.with_streams(&page.calls, |_, streams| assert!(streams.is_empty())).unwrap();
         assert_eq!(open_files(dir.path()), 2);
     }
+    // Over for who asked first, and not for who asks next.
+    stopped.stop();
+    assert_eq!(reader.page(&search, &running()).unwrap().coverage.end, SearchEnd::Stopped);
+    drop(reader);
+    let reader = open();
+    assert_eq!(reader.page(&search, &running()).unwrap().coverage.end, SearchEnd::Complete);
+    files.close_old();
+    assert_eq!(open_files(dir.path()), 2);
     store(dir.path(), &calls([90], 2));
     assert_eq!(reader.page(&search, &running()).unwrap().calls.len(), 4);
 
@@ -373,7 +384,7 @@ fn files_stay_open_for_one_piece_of_work() {
         std::fs::copy(entry.path(), dir.path().join(entry.file_name())).unwrap();
     }
     assert_eq!(ids(&reader.page(&search, &running()).unwrap().calls), [id(3, 0)]);
-    drop(reader);
+    drop((reader, files));
     assert_eq!(open_files(dir.path()), 0);
 }
 

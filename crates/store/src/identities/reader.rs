@@ -89,7 +89,7 @@ impl IdentityReader {
         let path = self.dir.join(day.file_name());
         let connection = match open_read_only(&path) {
             Err(_) if matches!(path.try_exists(), Ok(false)) => return Ok(None),
-            opened => opened?,
+            opened => opened?.connection,
         };
         if super::version(&connection, &path)? == 0 {
             return Ok(None);
