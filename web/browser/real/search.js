@@ -29,6 +29,24 @@ export function search(it) {
     await end(page);
   });
 
+  test('rehearses a call while there is nothing to do, and leaves nothing of it behind', async () => {
+    const page = await open(it.browser, it.console.base, { cookies: it.console.cookies('engineer') });
+    await page.addInitScript(() => {
+      window.stages = { put: 0, gone: 0 };
+      const stages = (nodes) => [...nodes].filter((node) => node.inert).length;
+      new MutationObserver((changes) => changes.forEach((change) => {
+        window.stages.put += stages(change.addedNodes);
+        window.stages.gone += stages(change.removedNodes);
+      })).observe(document, { childList: true, subtree: true });
+    });
+    await visit(page, `${it.console.base}/calls`);
+    // The ladder and the charts, twice each.
+    await page.waitForFunction(() => window.stages.gone === 4);
+    assert.deepEqual(await page.evaluate(() => window.stages), { put: 4, gone: 4 });
+    assert.equal(await page.locator('.sheet, .lane').count(), 0);
+    await end(page);
+  });
+
   test('chooses the mistake of a search when it is pressed', async () => {
     const page = await begin('/calls?q=0138+stat:failed');
     await page.locator('button.pointed').click();

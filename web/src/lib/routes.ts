@@ -46,9 +46,9 @@ export function match(path: string): { route: Route; params: Record<string, stri
 }
 
 /** Loads the code of a page that is likely to be opened next, so that the click on its link need not wait for it. */
-export function preload(name: Route['name']): void {
+export async function preload(name: Route['name']): Promise<void> {
   // Where this fails, the click tries again and says why.
-  routes.find((route) => route.name === name)?.load().catch(() => {});
+  await routes.find((route) => route.name === name)?.load().catch(() => {});
 }
 
 function matched(pattern: string, path: string): Record<string, string> | null {
