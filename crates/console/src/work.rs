@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use ringtap_store::RunningSearch;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::problem::Problem;
 
@@ -122,12 +123,22 @@ impl Work {
         self.cancelled.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Runs a search that may be over in a moment, and gives way from then on.
+    pub(crate) async fn search<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        let stop = || RunningSearch::until(Instant::now() + self.scan_time).giving_way(GIVING_WAY);
+        self.run(&self.scans, stop, work, in_own_thread).await
+    }
+
     /// Runs a search that may read whole days.
     pub(crate) async fn scan<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.run(&self.scans, Some(self.scan_time), work).await
+        let stop = || RunningSearch::until(Instant::now() + self.scan_time);
+        self.run(&self.scans, stop, work, giving_way).await
     }
 
     /// Runs what reads a few records or one call's packets.
@@ -135,7 +146,7 @@ impl Work {
         &self,
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
-        self.run(&self.others, None, work).await
+        self.run(&self.others, RunningSearch::new, work, giving_way).await
     }
 
     /// A place for a message of an assistant: it lasts as long as what is returned.
@@ -148,29 +159,56 @@ impl Work {
         self.files.place().await
     }
 
-    async fn run<T: Send + 'static>(
+    /// Runs work once it has a place, which is taken until the work has ended, also when nobody waits for it
+    /// any more.
+    async fn run<T: Send + 'static, R: Future<Output = Option<Result<T, Problem>>>>(
         &self,
         of: &Places,
-        longest: Option<Duration>,
+        stop: impl FnOnce() -> RunningSearch,
         work: impl FnOnce(&Stop) -> Result<T, Problem> + Send + 'static,
+        in_thread: impl FnOnce(Box<dyn FnOnce() -> Result<T, Problem> + Send>) -> R,
     ) -> Result<T, Problem> {
         let place = of.place().await?;
-        let until = longest.map(|longest| RunningSearch::until(Instant::now() + longest));
-        let stop = Stop::new(until.unwrap_or_default());
+        let stop = Stop::new(stop());
         let mut guard = OnDrop { stop: stop.clone(), is_done: false, cancelled: &self.cancelled };
-        let done = tokio::task::spawn_blocking(move || {
-            // The place is taken until the work has ended, also when nobody waits for it any more.
+        let done = in_thread(Box::new(move || {
             let _place = place;
             work(&stop)
-        });
+        }));
         let done = done.await;
         guard.is_done = true;
-        done.unwrap_or_else(|_| {
+        done.unwrap_or_else(|| {
             Err(Problem::unavailable("the work for this request failed; the log says why"))
         })
     }
 }
 
+/// Runs work in a thread of its own, since those that others have used may be giving way; `None` if it
+/// panicked, or there is no thread.
+async fn in_own_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let (done, is_done) = oneshot::channel();
+    // Whoever asked may be gone when it is done.
+    let work = move || drop(done.send(work()));
+    thread::Builder::new().name("search".to_owned()).spawn(work).ok()?;
+    is_done.await.ok()
+}
+
+/// Runs work in a thread that gives way; `None` if it panicked.
+async fn giving_way<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    let work = move || {
+        give_way();
+        work()
+    };
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
+/// Has this thread give way to whatever else the machine does, captures first of all.
+pub(crate) fn give_way() {
+    ringtap_cpu::give_way(GIVING_WAY);
+}
+
+/// The nice value of threads that do more than to answer what is there in a moment.
+const GIVING_WAY: i32 = 10;
 /// Searches over whole days at once.
 const SCANS: usize = 2;
 /// Files of whole searches at once.
@@ -201,10 +239,10 @@ mod tests {
         assert_eq!(work.read(|_| Ok(7)).await, Ok(7));
         assert_eq!(work.cancelled(), 0);
         // Whoever asked is gone before it ends; it learns so, and ends.
-        let (ended, has_ended) = tokio::sync::oneshot::channel();
+        let (ended, has_ended) = oneshot::channel();
         let mut gone = Box::pin(work.scan(move |stop| {
             while !stop.is_over() {
-                std::thread::yield_now();
+                thread::yield_now();
             }
             ended.send(()).map_err(|()| Problem::unavailable("nobody asked"))
         }));

@@ -1,10 +1,10 @@
-//! Processor features that the language lacks, as safe functions: prefetch, CRC32C, the cycle counter, and
-//! tables in large pages.
+//! Features of processor and system that the language lacks, as safe functions: prefetch, CRC32C, the cycle
+//! counter, tables in large pages, how urgent a thread is, and what the allocator keeps.
 //!
 //! Not here: anything that could be written without them.
 //!
 //! Invariant: every function gives the same result on every processor, except [`cycles`], which is only
-//! compared with itself. Prefetching and large pages have no result.
+//! compared with itself. Prefetching, large pages, urgency and the allocator have no result.
 //!
 //! ```
 //! let record = [0u64; 24];
@@ -57,6 +57,26 @@ pub fn prefetch_to_write(start: *const u8, bytes: usize) {
 /// or may not use them (`/sys/kernel/mm/transparent_hugepage/enabled` is `never`).
 pub fn large_pages<T>(table: &mut [T]) {
     sys::large_pages(table.as_mut_ptr().cast(), size_of_val(table));
+}
+
+/// Keeps memory that is free for a second, for a process that soon needs as much again: giving it back at
+/// once, as the program's allocator does otherwise, takes half the time of a search by a key. Without the
+/// feature `jemalloc` this does nothing.
+pub fn keep_free_memory() {
+    sys::keep_free_memory();
+}
+
+/// Makes this thread give way to others at least as much as that nice value says; one that gives way more
+/// stays so. Where the system has no nice values, this does nothing.
+pub fn give_way(nice: i32) {
+    sys::give_way(nice);
+}
+
+/// Has this thread, and those that it starts, run in slices of a tenth of a millisecond: by EEVDF, the
+/// scheduler of Linux since 6.6, whoever wants little is served soon, and no more of the processor goes to
+/// them. Without effect before Linux 6.12 and on threads with a real-time priority.
+pub fn short_slices() {
+    sys::short_slices();
 }
 
 /// Bytes of a page; a multiple of it where pages are larger.
@@ -118,6 +138,39 @@ mod tests {
         let before = cycles();
         let sum: u64 = (0..100_000u64).map(std::hint::black_box).sum();
         assert!(sum > 0 && cycles() > before);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore = "Miri has no priorities")]
+    #[cfg(target_os = "linux")]
+    fn a_thread_gives_way_and_others_do_not() {
+        // Field 19 of proc_pid_stat(5), behind the name.
+        let nice = || -> i32 {
+            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
+            stat[stat.rfind(')').unwrap()..].split_whitespace().nth(17).unwrap().parse().unwrap()
+        };
+        let before = nice();
+        let more = (before + 3).min(19);
+        std::thread::spawn(move || {
+            short_slices();
+            assert_eq!(nice(), before);
+            give_way(more);
+            assert_eq!(nice(), more);
+            give_way(before - 1);
+            assert_eq!(nice(), more);
+            // What it starts is as it is.
+            std::thread::spawn(move || assert_eq!(nice(), more)).join().unwrap();
+        })
+        .join()
+        .unwrap();
+        assert_eq!(nice(), before);
+    }
+
+    #[test]
+    fn memory_can_be_had_as_before() {
+        keep_free_memory();
+        let large: Vec<u64> = (0..1 << 18).collect();
+        assert_eq!(large[12_345], 12_345);
     }
 
     #[test]

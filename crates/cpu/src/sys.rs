@@ -65,6 +65,48 @@ pub(crate) fn keep_in_memory(_: *mut u8, _: usize) -> bool {
     false
 }
 
+/// Raises the nice value of this thread, which on Linux has one of its own.
+#[cfg(target_os = "linux")]
+pub(crate) fn give_way(nice: i32) {
+    // SAFETY: neither call touches memory. That a system refuses is no error.
+    unsafe {
+        if libc::getpriority(libc::PRIO_PROCESS, 0) < nice {
+            libc::setpriority(libc::PRIO_PROCESS, 0, nice);
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn give_way(_: i32) {}
+
+/// Sets the slice of this thread: sched_setattr(2), `sched_runtime` of SCHED_OTHER.
+#[cfg(target_os = "linux")]
+pub(crate) fn short_slices() {
+    const SHORTEST_NS: u64 = 100_000;
+    let mut now = libc::sched_attr {
+        size: 0,
+        sched_policy: 0,
+        sched_flags: 0,
+        sched_nice: 0,
+        sched_priority: 0,
+        sched_runtime: 0,
+        sched_deadline: 0,
+        sched_period: 0,
+    };
+    let size = size_of::<libc::sched_attr>() as u32;
+    // SAFETY: the kernel writes at most `size` bytes into `now`.
+    let read = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut now, size, 0) };
+    if read == 0 && now.sched_policy == libc::SCHED_OTHER as u32 {
+        now.size = size;
+        now.sched_runtime = SHORTEST_NS;
+        // SAFETY: the kernel reads `size` bytes of `now`. That it refuses is no error.
+        unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const now, 0) };
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn short_slices() {}
+
 /// On x86-64, and on AArch64 with 4 KiB pages; a multiple of every other page size.
 #[cfg(target_os = "linux")]
 const LARGE_PAGE: usize = 2 << 20;
@@ -209,3 +251,26 @@ pub(crate) fn cycles() -> u64 {
 // SAFETY: jemalloc looks for a pointer to a text of this name, which ends with a zero and stays as it is.
 #[unsafe(export_name = "malloc_conf")]
 pub(crate) static ALLOCATOR: &[u8; 44] = b"narenas:2,dirty_decay_ms:0,muzzy_decay_ms:0\0";
+
+/// Sets how long what is free is kept: of arenas to come, and of the two.
+#[cfg(all(feature = "jemalloc", target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
+pub(crate) fn keep_free_memory() {
+    const KEPT_MS: isize = 1_000;
+    for name in [c"arenas.dirty_decay_ms", c"arena.0.dirty_decay_ms", c"arena.1.dirty_decay_ms"] {
+        let mut kept = KEPT_MS;
+        // SAFETY: the name ends with a zero, and these settings are read as a number of the size given; nothing
+        // is written to `kept`. That there is no such arena is no error.
+        unsafe {
+            tikv_jemalloc_sys::mallctl(
+                name.as_ptr(),
+                std::ptr::null_mut(),
+                std::ptr::null_mut(),
+                (&raw mut kept).cast(),
+                size_of_val(&kept),
+            );
+        }
+    }
+}
+
+#[cfg(not(all(feature = "jemalloc", target_arch = "x86_64", target_os = "linux", target_env = "gnu")))]
+pub(crate) fn keep_free_memory() {}

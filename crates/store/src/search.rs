@@ -326,7 +326,9 @@ impl<'s> Scan<'s> {
         if let Some(mut file) = self.reader.open_day(day)? {
             let stopped_by = [Some(self.running.clone()), self.reader.stopper()];
             let enough = self.enough.clone();
+            let running = self.running.clone();
             let is_over = move || {
+                running.go_on();
                 let mut stopped_by = stopped_by.iter().flatten();
                 enough.load(Ordering::Relaxed) || stopped_by.any(|running| running.is_over())
             };
@@ -362,7 +364,10 @@ impl<'s> Scan<'s> {
         };
         let mut many = FIRST;
         loop {
-            let rows = candidates.next(many, || self.is_over());
+            let rows = candidates.next(many, || {
+                self.running.go_on();
+                self.is_over()
+            });
             if !matches!(&rows, Ok(rows) if !rows.is_empty()) {
                 *place = candidates.reached().map(|start| self.search.before(start)).or(*place);
             }

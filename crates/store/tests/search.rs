@@ -416,6 +416,38 @@ fn whatever_reads_records_ends_with_the_search_that_stops_it() {
     assert!(reader.days().unwrap().len() > 1);
 }
 
+/// The greatest nice value of threads that search.
+fn nicest() -> i32 {
+    let stats = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+    // It may have ended meanwhile.
+    let stats = stats.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+    let searching =
+        stats.filter_map(|stat| stat.split_once("(search) ").map(|(_, fields)| fields.to_owned()));
+    // Field 19 of proc_pid_stat(5), of which two are gone.
+    searching.map(|fields| fields.split(' ').nth(16).unwrap().parse().unwrap()).max().unwrap_or(-20)
+}
+
+#[test]
+fn a_search_that_takes_long_gives_way() {
+    let dir = stored(&calls((0..1_000).map(|number| number * 3), 1), &[]);
+    let reader = Reader::open(dir.path()).unwrap();
+    let running = Arc::new(RunningSearch::new().giving_way(17));
+    let (mut passed, mut first, mut last) = (0, 0, 0);
+    let search = Search::new(expression("-cause:99"));
+    reader
+        .each_call(&search, false, &running, |_, _| {
+            passed += 1;
+            if passed == 1 {
+                first = nicest();
+            } else if passed % 16 == 0 {
+                last = last.max(nicest());
+            }
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    assert!(first < 17 && last == 17, "{first} {last}");
+}
+
 #[test]
 fn whoever_has_enough_ends_the_search() {
     let dir = stored(&calls((0..2_000).map(|number| number * 3), 1), &[]);

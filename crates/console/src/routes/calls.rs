@@ -167,25 +167,27 @@ pub(crate) async fn list(
     let sort = wanted.sort.as_deref().map(Sort::named).transpose()?.unwrap_or_default();
     let after = wanted.cursor.as_deref().filter(|text| !text.is_empty());
     let after = after.map(find::cursor).transpose()?;
-    if after.is_none() {
-        note(&app, &viewer, Action::Search, "calls", &wanted.q).await?;
-    }
     let limit = wanted.limit.map_or(100, Bounded::get);
     let understood = expression.in_words(&app.context(&viewer, wanted.zone.as_deref()));
     let begun = Instant::now();
     let (reading, by) = (app.clone(), viewer.clone());
-    let (calls, next, coverage) = app
-        .work
-        .scan(move |stop| {
-            let mut page = sort.page(limit);
-            // In another order than that of time the page is chosen among all.
-            let enough = if sort.is_of_time() { limit } else { usize::MAX };
-            let range = Range { after, limit: enough, with_streams: false, stop };
-            let coverage = walk(&reading, &by, &expression, range, |call, _| Ok(page.add(call)))?;
-            let next = coverage.next().filter(|_| sort.is_of_time());
-            Ok((page.finish(), next, coverage.answer()))
-        })
-        .await?;
+    let found = app.work.search(move |stop| {
+        let mut page = sort.page(limit);
+        // In another order than that of time the page is chosen among all.
+        let enough = if sort.is_of_time() { limit } else { usize::MAX };
+        let range = Range { after, limit: enough, with_streams: false, stop };
+        let coverage = walk(&reading, &by, &expression, range, |call, _| Ok(page.add(call)))?;
+        let next = coverage.next().filter(|_| sort.is_of_time());
+        Ok((page.finish(), next, coverage.answer()))
+    });
+    // A disk may take longer for the note than the search takes. What was found is told once it is noted.
+    let noted = async {
+        match after {
+            Some(_) => Ok(()),
+            None => note(&app, &viewer, Action::Search, "calls", &wanted.q).await,
+        }
+    };
+    let (_, (calls, next, coverage)) = tokio::try_join!(noted, found)?;
     let took = (begun.elapsed().as_secs_f64() * 1e4).round() / 10.0;
     Ok(viewer.answer(&app, CallPage { calls, next, understood, coverage, took_ms: took }))
 }

@@ -113,6 +113,7 @@ pub(crate) async fn export(
     let (reading, ends) = (app.clone(), Stop::clone(&stop));
     let runtime = Handle::current();
     tokio::task::spawn_blocking(move || {
+        crate::work::give_way();
         // All of it, so that it is dropped here and not before.
         let (_place, mut outcome) = (place, outcome);
         let sending = Sending { sender, runtime: runtime.clone(), patience: PATIENCE };

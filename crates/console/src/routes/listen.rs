@@ -55,7 +55,10 @@ pub(crate) async fn live(
     let ear = ear.await?;
     std::thread::Builder::new()
         .name("ear".to_owned())
-        .spawn(move || ear.run())
+        .spawn(move || {
+            crate::work::give_way();
+            ear.run();
+        })
         .map_err(|error| Problem::unavailable(format!("a thread cannot be started: {error}")))?;
     Ok(Sse::new(events_of(heard)))
 }

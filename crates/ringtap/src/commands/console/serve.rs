@@ -117,7 +117,9 @@ impl ServeArgs {
         let sources = self.sources(screen)?;
         ringtap_daemon::log_to_stderr();
         // Threads inherit it: capturing always comes first.
-        let _ = rustix::process::nice(NICE);
+        ringtap_cpu::give_way(NICE);
+        ringtap_cpu::short_slices();
+        ringtap_cpu::keep_free_memory();
         let name = self.host.first().cloned();
         let stop = interrupt::asked;
         let ready = |address: SocketAddr| {
@@ -277,5 +279,5 @@ impl Daemon for ControlSocket {
     }
 }
 
-/// Below whatever captures, above what is idle.
-const NICE: i32 = 10;
+/// Below whatever captures. What takes longer than a moment gives way further: `Work` of the console.
+const NICE: i32 = 5;
