@@ -68,7 +68,7 @@ fn answer(path: &str, headers: &HeaderMap) -> Option<Response> {
 }
 
 /// Whether the browser says that it takes gzip (RFC 9110 section 12.5.3).
-fn takes_gzip(headers: &HeaderMap) -> bool {
+pub(crate) fn takes_gzip(headers: &HeaderMap) -> bool {
     let accepted = headers.get_all(ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
     accepted.flat_map(|list| list.split(',')).any(|one| {
         let (coding, weight) = one.split_once(';').unwrap_or((one, ""));

@@ -1,8 +1,13 @@
 //! What every request shares.
 
+use std::io::Write;
 use std::sync::Arc;
 use std::time::Instant;
 
+use axum::body::Bytes;
+use axum::http::HeaderValue;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ringtap_access::{AuditLog, People};
 use ringtap_anonymise::Tokens;
 use ringtap_oidc::Provider;
@@ -48,7 +53,7 @@ pub(crate) struct Shared {
     /// Who listens to calls in progress.
     pub(crate) ears: Ears,
     /// The description of the API, as it is sent, and what tells it from another one.
-    pub(crate) document: (String, String),
+    pub(crate) document: Document,
     /// What was looked at lately.
     pub(crate) views: Views,
     /// The daemon's state, and when it was asked.
@@ -101,7 +106,7 @@ impl App {
             live_calls: LiveCalls::default(),
             tail: Tail::default(),
             ears: Ears::default(),
-            document: compact(document)?,
+            document: Document::of(document)?,
             views: Views::default(),
             status: tokio::sync::Mutex::default(),
             recent: tokio::sync::Mutex::default(),
@@ -116,13 +121,35 @@ impl App {
     }
 }
 
-/// A document without the spaces and lines that are for people, and its tag.
-fn compact(document: &str) -> anyhow::Result<(String, String)> {
-    let document: Value = serde_json::from_str(document)?;
-    let text = document.to_string();
-    let hash = Sha256::digest(&text);
-    let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-    Ok((text, format!("\"{tag}\"")))
+/// A document as it is sent, without the spaces and lines that are for people.
+pub(crate) struct Document {
+    pub(crate) whole: Form,
+    /// A fifth of that, for whoever takes it.
+    pub(crate) gzip: Form,
+}
+
+/// A form of a document, and its tag.
+pub(crate) struct Form {
+    pub(crate) bytes: Bytes,
+    pub(crate) tag: HeaderValue,
+}
+
+impl Document {
+    fn of(document: &str) -> anyhow::Result<Self> {
+        let document: Value = serde_json::from_str(document)?;
+        let text = document.to_string().into_bytes();
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::best());
+        gzip.write_all(&text)?;
+        Ok(Self { gzip: Form::of(gzip.finish()?)?, whole: Form::of(text)? })
+    }
+}
+
+impl Form {
+    fn of(bytes: Vec<u8>) -> anyhow::Result<Self> {
+        let hash = Sha256::digest(&bytes);
+        let tag: String = hash.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        Ok(Self { bytes: bytes.into(), tag: HeaderValue::try_from(format!("\"{tag}\""))? })
+    }
 }
 
 impl std::ops::Deref for App {

@@ -1,8 +1,8 @@
 //! What this program is, and what it can be asked for.
 
 use axum::extract::State;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, ETAG, IF_NONE_MATCH, VARY};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use ringtap_access::Right;
 use ringtap_report::time;
@@ -12,8 +12,9 @@ use utoipa::ToSchema;
 
 use crate::answer::Answer;
 use crate::openapi::refusals::Busy;
+use crate::page::takes_gzip;
 use crate::problem::Problem;
-use crate::state::App;
+use crate::state::{App, Form};
 use crate::viewer::Viewer;
 
 /// What this program is.
@@ -89,12 +90,18 @@ pub(crate) async fn about(State(app): State<App>, viewer: Viewer) -> Result<Answ
     )
 )]
 pub(crate) async fn document(State(app): State<App>, headers: HeaderMap) -> Response {
-    let (text, tag) = &app.document;
-    let about = [(ETAG, tag.clone()), (CACHE_CONTROL, "no-cache".to_owned())];
-    match headers.get(IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes()) {
+    let is_gzip = takes_gzip(&headers);
+    let Form { bytes, tag } = if is_gzip { &app.document.gzip } else { &app.document.whole };
+    let about = [(CACHE_CONTROL, "no-cache"), (VARY, "accept-encoding")];
+    let mut response = match headers.get(IF_NONE_MATCH) == Some(tag) {
         true => (StatusCode::NOT_MODIFIED, about).into_response(),
-        false => (about, [(CONTENT_TYPE, "application/json")], text.clone()).into_response(),
+        false => (about, [(CONTENT_TYPE, "application/json")], bytes.clone()).into_response(),
+    };
+    response.headers_mut().insert(ETAG, tag.clone());
+    if is_gzip {
+        response.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
     }
+    response
 }
 
 /// A field of the search language (docs/manual/search.md).

@@ -252,6 +252,26 @@ fn a_token_has_what_it_was_given_and_no_more() {
     assert_eq!(program.get("/api/v1/calls").status, 401);
 }
 
+/// The page asks for it with its first load.
+#[test]
+fn the_description_is_sent_as_gzip_to_who_takes_it() {
+    let server = Server::start();
+    let nobody = Client::new(server.address);
+    let whole = nobody.get("/openapi.json");
+    let browser = nobody.with("accept-encoding", "gzip, deflate, br, zstd");
+    let packed = browser.get("/api/v1/openapi.json");
+    assert_eq!((whole.header("content-encoding"), packed.header("content-encoding")), (None, Some("gzip")));
+    assert!(packed.body.len() * 5 < whole.body.len(), "{} of {}", packed.body.len(), whole.body.len());
+    let mut unpacked = Vec::new();
+    flate2::read::GzDecoder::new(&packed.body[..]).read_to_end(&mut unpacked).unwrap();
+    assert!(unpacked == whole.body);
+    let known = browser.with("if-none-match", packed.header("etag").unwrap()).get("/openapi.json");
+    assert_eq!((known.status, known.body.len()), (304, 0));
+    assert_eq!(known.header("vary"), Some("accept-encoding"));
+    let other = nobody.with("if-none-match", packed.header("etag").unwrap()).get("/openapi.json");
+    assert_eq!(other.status, 200);
+}
+
 /// The page is part of the program where it was built before: its own paths all answer with it.
 #[test]
 fn the_page_is_served_where_it_was_built() {
