@@ -141,32 +141,6 @@ mod tests {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "Miri has no priorities")]
-    #[cfg(target_os = "linux")]
-    fn a_thread_gives_way_and_others_do_not() {
-        // Field 19 of proc_pid_stat(5), behind the name.
-        let nice = || -> i32 {
-            let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-            stat[stat.rfind(')').unwrap()..].split_whitespace().nth(17).unwrap().parse().unwrap()
-        };
-        let before = nice();
-        let more = (before + 3).min(19);
-        std::thread::spawn(move || {
-            short_slices();
-            assert_eq!(nice(), before);
-            give_way(more);
-            assert_eq!(nice(), more);
-            give_way(before - 1);
-            assert_eq!(nice(), more);
-            // What it starts is as it is.
-            std::thread::spawn(move || assert_eq!(nice(), more)).join().unwrap();
-        })
-        .join()
-        .unwrap();
-        assert_eq!(nice(), before);
-    }
-
-    #[test]
     fn memory_can_be_had_as_before() {
         keep_free_memory();
         let large: Vec<u64> = (0..1 << 18).collect();
