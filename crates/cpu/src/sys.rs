@@ -258,8 +258,8 @@ pub(crate) fn keep_free_memory() {
     const KEPT_MS: isize = 1_000;
     for name in [c"arenas.dirty_decay_ms", c"arena.0.dirty_decay_ms", c"arena.1.dirty_decay_ms"] {
         let mut kept = KEPT_MS;
-        // SAFETY: the name ends with a zero, and the setting is read as a number of the size given. Nothing is
-        // written anywhere. That there is no such arena is no error.
+        // SAFETY: the name ends with a zero, the setting is read as a number of the size given, and nothing
+        // is written. That there is no such arena is no error.
         unsafe {
             tikv_jemalloc_sys::mallctl(
                 name.as_ptr(),
