@@ -1,5 +1,6 @@
 //! How urgent a thread is, as the system tells it.
 #![cfg(target_os = "linux")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::thread;
 
