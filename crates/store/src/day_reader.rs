@@ -488,6 +488,20 @@ mod tests {
         assert_eq!(file.count("SELECT 1 UNION ALL SELECT 2 UNION ALL SELECT 3", &[], 2).unwrap(), 2);
     }
 
+    /// What is written to such a file meanwhile would not be seen.
+    #[test]
+    fn a_file_at_rest_is_opened_anew_each_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("2026-11-21.sqlite");
+        schema::create(&mut Connection::open(&path).unwrap(), &path).unwrap();
+        let files = crate::OpenFiles::default();
+        for is_at_rest in [true, false] {
+            let file = DayReader::open(path.clone(), &OnMigration::default()).unwrap().unwrap();
+            files.keep(DayReader { is_at_rest, ..file });
+            assert_eq!(files.take(&path).is_some(), !is_at_rest);
+        }
+    }
+
     #[test]
     fn a_file_at_rest_with_an_odd_name() {
         let dir = tempfile::tempdir().unwrap();

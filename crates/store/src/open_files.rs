@@ -91,6 +91,20 @@ mod tests {
     }
 
     #[test]
+    fn a_search_that_is_over_stops_nobody_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let files = OpenFiles::default();
+        let mut file = opened(dir.path(), 0);
+        file.stop_when(|| true).unwrap();
+        let long = "SELECT 1 FROM (WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n) \
+                    SELECT n FROM n LIMIT 100000)";
+        assert!(file.count(long, &[], u64::MAX >> 1).is_err());
+        files.keep(file);
+        let file = files.take(&dir.path().join("0.sqlite")).unwrap();
+        assert_eq!(file.count(long, &[], u64::MAX >> 1).unwrap(), 100_000);
+    }
+
+    #[test]
     fn as_many_are_kept_as_there_is_room_for() {
         let dir = tempfile::tempdir().unwrap();
         let files = OpenFiles::default();
