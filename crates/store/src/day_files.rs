@@ -273,6 +273,16 @@ impl DayFiles {
     }
 }
 
+/// SQLite writes the log into the file when the last program closes it; whoever reads closes none. So that a
+/// file is whole by itself, also where somebody reads it at that moment, the writer does so before.
+impl Drop for OpenDay {
+    fn drop(&mut self) {
+        // Nobody is waited for. What fails is in the log, as after a kill.
+        let _ = self.connection.busy_timeout(Duration::ZERO);
+        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+    }
+}
+
 impl OpenDay {
     /// Changes the file, in the transaction that is open or a new one.
     fn change(

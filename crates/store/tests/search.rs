@@ -388,6 +388,29 @@ fn files_stay_open_for_readers_that_share_them() {
     assert_eq!(open_files(dir.path()), 0);
 }
 
+/// A copy of it has all records then, and who may not write beside it can read it.
+#[test]
+fn a_file_is_whole_once_its_writer_is_gone_though_somebody_reads_it() {
+    let dir = stored(&calls([0], 1), &[]);
+    let files = Arc::new(OpenFiles::default());
+    let reader = Reader::open(dir.path()).unwrap().sharing(files.clone());
+    let all = Search::new(expression(""));
+    assert_eq!(reader.page(&all, &running()).unwrap().calls.len(), 1);
+    assert_eq!(open_files(dir.path()), 1);
+    store(dir.path(), &calls([90], 2));
+    let copies = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(dir.path()).unwrap().map(Result::unwrap) {
+        if entry.path().extension().is_some_and(|end| end == "sqlite") {
+            std::fs::copy(entry.path(), copies.path().join(entry.file_name())).unwrap();
+        } else if entry.path().to_string_lossy().ends_with("-wal") {
+            assert_eq!(entry.metadata().unwrap().len(), 0, "{}", entry.path().display());
+        }
+    }
+    let copied = Reader::open(copies.path()).unwrap();
+    assert_eq!(copied.page(&all, &running()).unwrap().calls.len(), 2);
+    assert_eq!(reader.page(&all, &running()).unwrap().calls.len(), 2);
+}
+
 #[test]
 fn whatever_reads_records_ends_with_the_search_that_stops_it() {
     let dir = tempfile::tempdir().unwrap();
