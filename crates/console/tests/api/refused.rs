@@ -53,6 +53,24 @@ fn nothing_is_answered_to_nobody() {
     }
 }
 
+/// The search runs while it is recorded, and what it found is dropped where that fails.
+#[test]
+fn a_search_that_cannot_be_recorded_is_not_answered() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let found = ana.get("/api/v1/calls?limit=1").text();
+    let log = std::fs::read_dir(server.audit_log()).unwrap().map(|entry| entry.unwrap().path());
+    let day = log.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).max().unwrap();
+    // It lacks now what it once had.
+    std::fs::File::options().write(true).open(day).unwrap().set_len(0).unwrap();
+    for path in ["/api/v1/calls?limit=1", "/api/v1/calls/summary", "/api/v1/calls/export"] {
+        let refused = ana.get(path);
+        assert_eq!((refused.status, refused.kind()), (503, "application/problem+json"), "{path}");
+        let call: Value = serde_json::from_str(&found).unwrap();
+        assert!(!refused.text().contains(call["calls"][0]["id"].as_str().unwrap()), "{path}");
+    }
+}
+
 #[test]
 fn a_link_logs_in_whoever_has_it_and_nobody_else() {
     let server = Server::start();

@@ -186,6 +186,11 @@ impl Server {
         self.dir.path().join("records")
     }
 
+    /// The directory of the audit log.
+    pub(crate) fn audit_log(&self) -> PathBuf {
+        self.dir.path().join("people").join("audit")
+    }
+
     /// The directory of the spool.
     pub(crate) fn spool(&self) -> PathBuf {
         self.dir.path().join("spool")
