@@ -128,7 +128,10 @@ impl Server {
         let (records, tokens) = (Arc::clone(&self.records), self.settings.tokens.clone());
         let request = Request { records, tokens, running, sites: Arc::clone(&self.settings.sites) };
         let arguments = given.arguments.unwrap_or_default();
-        let work = tokio::task::spawn_blocking(move || (tool.run)(&request, arguments));
+        let work = tokio::task::spawn_blocking(move || {
+            ringtap_cpu::give_way(NICE);
+            (tool.run)(&request, arguments)
+        });
         match tokio::time::timeout(self.settings.longest + GRACE, work).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(_)) => Err(Refusal::new("answering failed", "this is a bug in ringtap: please report it")),
@@ -228,6 +231,8 @@ say so. What is not in an answer is not known.";
 const HIDDEN: &str = "\
 Telephone numbers and names of people are hidden: the same token (~ and ten characters) is the same number, \
 so that a caller can be followed; SIP messages have replaced names.";
+/// The nice value of threads that answer: a capture on the same machine comes first.
+const NICE: i32 = 10;
 /// How often the program is asked whether to stop.
 const ASK: Duration = Duration::from_millis(100);
 /// What an answer may take beyond its time, to be written.
