@@ -41,8 +41,8 @@ impl OpenFiles {
         Some(file).filter(|file| file.is_there() && file.open_for() < Self::LONGEST)
     }
 
-    /// Keeps a file that is whole between statements, unless there are enough. Those that are kept stay: a search
-    /// over more days than there is room for would otherwise find none of its files next time.
+    /// Keeps a file that is whole between statements, unless there are enough. Those that are kept stay: a
+    /// search over more days than there is room for would otherwise find none of its files next time.
     pub(crate) fn keep(&self, mut file: DayReader) {
         if !file.sees_changes() || file.never_stop().is_err() {
             return;
