@@ -18,6 +18,8 @@ pub(crate) fn block_length(memory: usize) -> usize {
 pub(crate) const KEY_BLOCK: usize = 64 << 10;
 /// Addresses, offsets and lengths of direct writes are multiples of this.
 pub(crate) const ALIGN: usize = 4096;
+/// Bytes of a large page: a block that is one is pinned for the disk at once, not page by page.
+const LARGE: usize = 2 << 20;
 /// Bytes at an address that direct writes accept.
 pub(crate) struct Block {
     bytes: Vec<u8>,
@@ -28,10 +30,12 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) fn new(length: usize) -> Self {
         // The kernel provides the memory when the block is first filled: the packer may wait for that.
-        let bytes = vec![0; length + ALIGN];
-        let start = bytes.as_ptr().align_offset(ALIGN);
+        let align = if length >= LARGE { LARGE } else { ALIGN };
+        let mut bytes = vec![0; length + align];
+        let start = bytes.as_ptr().align_offset(align);
         // `align_offset` may fail in principle; the writes are buffered ones then.
-        let start = if start <= ALIGN { start } else { 0 };
+        let start = if start <= align { start } else { 0 };
+        ringtap_cpu::large_pages(&mut bytes[start..][..length]);
         Self { bytes, start, length }
     }
 
