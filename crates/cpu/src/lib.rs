@@ -51,6 +51,17 @@ pub fn prefetch_to_write(start: *const u8, bytes: usize) {
     }
 }
 
+/// Copies bytes to the beginning of `to`, which this processor does not read soon: where there are many, past its
+/// caches, so that it need not fetch lines that it only writes over. What does not fit is not copied.
+pub fn copy_past_caches(to: &mut [u8], from: &[u8]) {
+    let length = to.len().min(from.len());
+    let (to, from) = (&mut to[..length], &from[..length]);
+    if length < MANY { to.copy_from_slice(from) } else { sys::copy_past_caches(to, from) }
+}
+
+/// Bytes that are many: fewer are copied sooner to a cache.
+const MANY: usize = 4 << 10;
+
 /// Asks the system to keep a large table in large pages (2 MiB, on Linux), so that random accesses do not
 /// also miss the TLB. Call it before the memory is first used: pages already in use stay small for now.
 /// Memory that does not fill a large page is left as it is; so is everything if the system has no such pages
@@ -174,6 +185,17 @@ mod tests {
             prop_assert_eq!(crc32c(0, &bytes), whole);
             let (a, b) = bytes.split_at(cut.min(bytes.len()));
             prop_assert_eq!(crc32c(crc32c(0, a), b), whole);
+        }
+
+        #[test]
+        #[cfg_attr(miri, ignore = "Miri has no streaming stores")]
+        fn a_copy_past_the_caches_is_one(from in proptest::collection::vec(any::<u8>(), 0..9_000),
+            at in 0usize..200, room in 0usize..9_000) {
+            let mut to = vec![0xa5; at + room + 100];
+            copy_past_caches(&mut to[at..at + room], &from);
+            let copied = room.min(from.len());
+            prop_assert_eq!(&to[at..at + copied], &from[..copied]);
+            prop_assert!(to[..at].iter().chain(&to[at + copied..]).all(|byte| *byte == 0xa5));
         }
     }
 }

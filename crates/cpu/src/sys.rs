@@ -26,6 +26,27 @@ pub(crate) fn prefetch_to_write(at: *const u8) {
     let _ = at;
 }
 
+/// Copies past the caches what fills whole lines of `to`, the rest as usual. Both have the same length.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn copy_past_caches(to: &mut [u8], from: &[u8]) {
+    use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
+    let before = to.as_ptr().align_offset(crate::LINE).min(to.len());
+    let after = to.len() - (to.len() - before) % crate::LINE;
+    to[..before].copy_from_slice(&from[..before]);
+    to[after..].copy_from_slice(&from[after..]);
+    for (to, from) in to[before..after].chunks_exact_mut(16).zip(from[before..after].chunks_exact(16)) {
+        // SAFETY: both have 16 bytes, and those of `to` begin at a multiple of 16. Every x86-64 has SSE2.
+        unsafe { _mm_stream_si128(to.as_mut_ptr().cast(), _mm_loadu_si128(from.as_ptr().cast::<__m128i>())) };
+    }
+    // SAFETY: as above. Without it, another processor could see what is stored later before these bytes.
+    unsafe { _mm_sfence() };
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn copy_past_caches(to: &mut [u8], from: &[u8]) {
+    to.copy_from_slice(from);
+}
+
 /// Advises large pages for the whole large pages in `bytes` bytes from `start` on.
 #[cfg(target_os = "linux")]
 pub(crate) fn large_pages(start: *mut u8, bytes: usize) {

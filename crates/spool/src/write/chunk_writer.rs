@@ -115,27 +115,9 @@ impl ChunkWriter {
         true
     }
 
-    /// Appends the packets as they are.
+    /// Appends the packets as they are. They are gathered where the cache has them for the checksum.
     fn append_plain(&mut self, category: Category, chunk: &mut Chunk, packets: GatheredPackets<'_>) {
-        let (link, plain, most) = (self.link, chunk.plain as usize, self.block);
-        let Self { series, blocks, .. } = self;
-        let series = &mut series[category as usize];
-        if series.filled == 0 {
-            series.since = chunk.last;
-        }
-        if series.block.is_none() {
-            series.block = blocks.acquire();
-        }
-        // Usually the whole chunk fits into the block.
-        let from = series.filled + marker::len(link);
-        if let Some(block) = series.block.as_mut().filter(|_| from + plain < most) {
-            let (before, room) = block.data_mut()[..from + plain].split_at_mut(from);
-            packets.copy(room);
-            chunk.crc = ringtap_cpu::crc32c(0, room);
-            Marker::Chunk(*chunk).write(link, &mut before[series.filled..]);
-            series.filled = from + plain;
-            return;
-        }
+        let plain = chunk.plain as usize;
         let mut scratch = std::mem::take(&mut self.scratch);
         packets.copy(&mut scratch[..plain]);
         chunk.crc = ringtap_cpu::crc32c(0, &scratch[..plain]);
@@ -285,7 +267,7 @@ impl ChunkWriter {
             }
             let Some(block) = &mut series.block else { return };
             let some = bytes.len().min(*most - series.filled);
-            block.data_mut()[series.filled..series.filled + some].copy_from_slice(&bytes[..some]);
+            ringtap_cpu::copy_past_caches(&mut block.data_mut()[series.filled..], &bytes[..some]);
             series.filled += some;
             bytes = &bytes[some..];
             if series.filled == *most {

@@ -10,6 +10,9 @@ use crate::write::sys::{Reader, Writer};
 
 /// Bytes of an entry's head; entries begin at multiples of this.
 pub(crate) const HEAD: usize = 16;
+/// Bytes between the entry that is read and the one whose head is prefetched: it lies in the cache of the
+/// writer's processor.
+const AHEAD: usize = 2 << 10;
 /// Slots of owners are below this.
 pub(crate) const OWNERS: u32 = u32::MAX - 15;
 
@@ -138,7 +141,9 @@ pub(crate) enum Entry {
 #[inline]
 pub(crate) fn entry(reader: &Reader, at: u64) -> Option<(Entry, u64)> {
     let place = reader.place_of(at);
-    let (head, _) = reader.bytes(place, HEAD).split_first_chunk::<HEAD>()?;
+    let bytes = reader.bytes(place, HEAD);
+    ringtap_cpu::prefetch_byte(bytes, AHEAD);
+    let (head, _) = bytes.split_first_chunk::<HEAD>()?;
     let word = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
     let (what, bytes) = (word(0), word(4) as usize);
     let time = Nanos(u64::from(word(8)) | u64::from(word(12)) << 32);
