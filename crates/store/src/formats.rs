@@ -22,7 +22,7 @@ impl FileFormats {
         if let Some(number) = *place {
             return Ok(number);
         }
-        let fields = Encoder::<R>::fields(R::APART);
+        let fields = Encoder::<R>::description(R::APART);
         let format = (R::NAME, fields.as_str(), R::DICTIONARY);
         let find = "SELECT number FROM formats WHERE record = ?1 AND fields = ?2 AND dictionary = ?3";
         let found = connection.query_row(find, format, |row| row.get(0)).optional()?;

@@ -85,8 +85,10 @@ impl ImportWriter {
 
     /// Queues a call and its streams. Waits while the queue is full.
     pub fn call(&mut self, call: &Call, streams: &[Stream]) -> Result<(), Error> {
-        self.send(Job::Record(AnyRecord::Call(Box::new(call.clone()))))?;
-        streams.iter().try_for_each(|stream| self.stream(stream))
+        // Together: a record of its own each would take the queue three times as long.
+        let streams = streams.iter().map(|stream| AnyRecord::Stream(Box::new(stream.clone())));
+        let call = AnyRecord::Call(Box::new(call.clone()));
+        self.send(Job::Call(std::iter::once(call).chain(streams).collect()))
     }
 
     /// Queues the conversation that a call has now, other than its record says. Waits while the queue is
@@ -175,6 +177,8 @@ impl Drop for ImportWriter {
 }
 
 enum Job {
+    /// A call and its streams.
+    Call(Vec<AnyRecord>),
     Record(AnyRecord),
     Flush(SyncSender<()>),
 }
@@ -220,12 +224,14 @@ fn encode(encoders: &mut Encoders, jobs: &Receiver<Job>, batches: &SyncSender<Ba
         let mut batch = Batch::default();
         let mut next = Some(first);
         while let Some(job) = next {
+            let mut encode = |record: AnyRecord| {
+                let mut record = PendingRecord::from(record);
+                record.encode(encoders);
+                batch.records.push(record);
+            };
             match job {
-                Job::Record(record) => {
-                    let mut record = PendingRecord::from(record);
-                    record.encode(encoders);
-                    batch.records.push(record);
-                }
+                Job::Call(records) => records.into_iter().for_each(encode),
+                Job::Record(record) => encode(record),
                 Job::Flush(done) => batch.flush = Some(done),
             }
             let is_full = batch.flush.is_some() || batch.records.len() >= BATCH;
@@ -312,8 +318,8 @@ impl Import {
     }
 }
 
-/// Records waiting at most: some megabytes.
-const QUEUE: usize = 4096;
+/// Records waiting at most, or calls with their streams: some megabytes.
+const QUEUE: usize = 2048;
 /// Records that are written to the files at once.
 const BATCH: usize = 1024;
 /// Batches with their compact forms that wait at most.

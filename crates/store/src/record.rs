@@ -414,8 +414,6 @@ fn compact<R: StoredRecord>(
     let mut bytes = Vec::new();
     // Where there is no memory for it, who writes the record says so.
     R::encoder(encoders).encode(record, record.start().micros(), &known, &mut bytes).ok()?;
-    // Its room was for a record that does not get smaller.
-    bytes.shrink_to_fit();
     Some(Compact { bytes, known })
 }
 

@@ -14,6 +14,7 @@ mod write;
 use std::marker::PhantomData;
 
 use ringtap_model::{FieldType, Record, Value};
+use serde::{Deserialize, Serialize};
 use zstd::bulk::{Compressor, Decompressor};
 
 use zstd::zstd_safe::CParameter;
@@ -26,6 +27,7 @@ pub struct Encoder<R> {
     fields: Vec<usize>,
     compressor: Compressor<'static>,
     body: Vec<u8>,
+    frame: Vec<u8>,
     of: PhantomData<R>,
 }
 
@@ -42,13 +44,14 @@ impl<R: Record> Encoder<R> {
         ] {
             compressor.set_parameter(parameter).ok()?;
         }
-        Some(Self { fields, compressor, body: Vec::new(), of: PhantomData })
+        Some(Self { fields, compressor, body: Vec::new(), frame: Vec::new(), of: PhantomData })
     }
 
-    /// The fields in their order, as JSON.
-    pub fn fields(columns: &[&str]) -> String {
+    /// What a file says of the format: its fields in their order, as JSON.
+    pub fn description(columns: &[&str]) -> String {
+        let description = Description::Bare { fields: layout(R::SHAPE, columns), bare: true };
         // INVARIANT: names and kinds of fields are texts.
-        serde_json::to_string(&layout(R::SHAPE, columns)).unwrap_or_default()
+        serde_json::to_string(&description).unwrap_or_default()
     }
 
     /// The fields of a record that starts at `start` (microseconds), not compressed, without the fields
@@ -72,10 +75,11 @@ impl<R: Record> Encoder<R> {
         compact: &mut Vec<u8>,
     ) -> std::io::Result<()> {
         self.body(record, start, known);
+        self.frame.clear();
+        self.frame.reserve(zstd::zstd_safe::compress_bound(self.body.len()));
+        self.compressor.compress_to_buffer(&self.body, &mut self.frame)?;
         compact.clear();
-        compact.reserve(zstd::zstd_safe::compress_bound(self.body.len()));
-        self.compressor.compress_to_buffer(&self.body, compact)?;
-        compact.drain(..MAGIC.len());
+        compact.extend(bare(self.frame.get(MAGIC.len()..).unwrap_or_default()));
         Ok(())
     }
 }
@@ -86,6 +90,8 @@ pub struct Decoder<R> {
     /// Where each field of `R` is, and for a list of parts each of their fields.
     places: Vec<(Option<usize>, Vec<Option<usize>>)>,
     decompressor: Decompressor<'static>,
+    /// Frames may be without what is the same in most.
+    may_be_bare: bool,
     frame: Vec<u8>,
     body: Vec<u8>,
     of: PhantomData<R>,
@@ -93,8 +99,11 @@ pub struct Decoder<R> {
 
 impl<R: Record> Decoder<R> {
     /// For the format that a file describes so; none if it is damaged.
-    pub fn new(fields: &str, dictionary: &[u8]) -> Option<Self> {
-        let layout: Vec<FieldLayout> = serde_json::from_str(fields).ok()?;
+    pub fn new(description: &str, dictionary: &[u8]) -> Option<Self> {
+        let (layout, may_be_bare) = match serde_json::from_str(description).ok()? {
+            Description::Whole(fields) => (fields, false),
+            Description::Bare { fields, bare } => (fields, bare),
+        };
         let parts = |place: Option<usize>, kind| match (place.map(|place| &layout[place].kind), kind) {
             (Some(layout::FieldKind::Parts { fields }), FieldType::Parts(_, shape)) => places(shape, fields),
             _ => Vec::new(),
@@ -105,7 +114,8 @@ impl<R: Record> Decoder<R> {
             .map(|(place, shape)| (place, parts(place, shape.kind)))
             .collect();
         let decompressor = Decompressor::with_dictionary(dictionary).ok()?;
-        Some(Self { layout, places, decompressor, frame: Vec::new(), body: Vec::new(), of: PhantomData })
+        let (frame, body) = (Vec::new(), Vec::new());
+        Some(Self { layout, places, decompressor, may_be_bare, frame, body, of: PhantomData })
     }
 
     /// The record that starts at `start` (microseconds), of which `column` gives the fields that are not in
@@ -122,6 +132,9 @@ impl<R: Record> Decoder<R> {
     ) -> Result<R, String> {
         self.frame.clear();
         self.frame.extend(MAGIC);
+        if self.may_be_bare && compact.first() != Some(&DESCRIPTOR) {
+            self.frame.extend(frame_header(compact.len()));
+        }
         self.frame.extend(compact);
         self.unpack()?;
         let values = read::read(&self.layout, start, &self.body).ok_or("its fields are damaged")?;
@@ -155,6 +168,32 @@ impl<R: Record> Decoder<R> {
     }
 }
 
+/// How a file describes a format.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Description {
+    /// Frames are whole but for their magic number, as before there were bare ones.
+    Whole(Vec<FieldLayout>),
+    /// Frames are bare where they can be. Who does not know of it does not read them.
+    Bare { fields: Vec<FieldLayout>, bare: bool },
+}
+
+/// A frame of zstd without its magic number, and without its header and that of its block where the length
+/// tells these: most are one compressed block of at most 1 KiB. Its literals come first then, whose header is
+/// seldom the byte that a whole frame begins with; the frame stays whole in this case.
+fn bare(frame: &[u8]) -> &[u8] {
+    let content = frame.get(frame_header(0).len()..).unwrap_or_default();
+    let is_plain = frame.starts_with(&frame_header(content.len())) && content.first() != Some(&DESCRIPTOR);
+    if is_plain { content } else { frame }
+}
+
+/// Header of a frame with a window of 1 KiB, and of its only block, which is compressed and has that length
+/// (RFC 8878, sections 3.1.1.1 and 3.1.1.2).
+fn frame_header(length: usize) -> [u8; 5] {
+    let [low, middle, high, ..] = ((length as u32) << 3 | 2 << 1 | 1).to_le_bytes();
+    [DESCRIPTOR, 0, low, middle, high]
+}
+
 fn part_list<'a>(value: Option<&'a Decoded<'a>>, places: &'a [Option<usize>]) -> Option<Parts<'a>> {
     match value? {
         Decoded::Parts(count, columns) => Some(Parts { count: *count, columns, places }),
@@ -167,5 +206,8 @@ fn part_list<'a>(value: Option<&'a Decoded<'a>>, places: &'a [Option<usize>]) ->
 const LEVEL: i32 = 3;
 /// What each frame of zstd begins with (RFC 8878, section 3.1.1): it is left out.
 const MAGIC: [u8; 4] = 0xFD2F_B528_u32.to_le_bytes();
+/// The descriptor of a frame that tells neither its size nor its dictionary, and has no checksum: of all that
+/// are written here.
+const DESCRIPTOR: u8 = 0;
 /// The longest body. Its JSON in the outbox is no longer either.
 const LONGEST: usize = 16 << 20;

@@ -14,7 +14,7 @@ fn again<R: Record>(record: &R, start: u64, dictionary: &[u8]) -> (Result<R, Str
     let mut compact = Vec::new();
     let mut encoder = Encoder::<R>::new(&["id"], dictionary).unwrap();
     encoder.encode(record, start, &[], &mut compact).unwrap();
-    let mut decoder = Decoder::<R>::new(&Encoder::<R>::fields(&["id"]), dictionary).unwrap();
+    let mut decoder = Decoder::<R>::new(&Encoder::<R>::description(&["id"]), dictionary).unwrap();
     (decoder.decode(&compact, start, id_column), compact)
 }
 
@@ -208,7 +208,7 @@ proptest! {
         let (_, mut compact) = again(&call, 5, &[]);
         let place = usize::from(end) % compact.len();
         compact[place] ^= 0x55;
-        let mut decoder = Decoder::<Call>::new(&Encoder::<Call>::fields(&["id"]), &[]).unwrap();
+        let mut decoder = Decoder::<Call>::new(&Encoder::<Call>::description(&["id"]), &[]).unwrap();
         let _ = decoder.decode(&compact, 5, id_column);
         let _ = decoder.decode(&compact[..place], 5, id_column);
     }
@@ -257,23 +257,55 @@ fn a_format_of_another_version_is_read() {
     let mut encoder = Encoder::<Message>::new(&["id", "code"], &[]).unwrap();
     let mut compact = Vec::new();
     encoder.encode(&message, 0, &[], &mut compact).unwrap();
-    let fields = Encoder::<Message>::fields(&["id", "code"]);
-    let read = |fields: &str| {
-        let mut decoder = Decoder::<Message>::new(fields, &[]).ok_or("no format")?;
+    let description = Encoder::<Message>::description(&["id", "code"]);
+    let read = |description: &str| {
+        let mut decoder = Decoder::<Message>::new(description, &[]).ok_or("no format")?;
         decoder.decode(&compact, 0, |name| match name {
             "id" => Value::Id(message.id),
             "code" => Value::Integer(202),
             _ => Value::Null,
         })
     };
-    assert_eq!(read(&fields), Ok(message.clone()));
+    assert_eq!(read(&description), Ok(message.clone()));
     // The writer called a field by a name that is not known here, and the reader knows one that is not there.
-    let renamed = fields.replace("content_type", "media_type");
+    let renamed = description.replace("content_type", "media_type");
     assert_eq!(read(&renamed), Ok(Message { content_type: None, ..message.clone() }));
-    let missing = read(&fields.replace("\"call_id\"", "\"other\""));
+    let missing = read(&description.replace("\"call_id\"", "\"other\""));
     assert_eq!(missing, Err("its call_id is none".into()));
     assert_eq!(read("[{}]"), Err("no format".into()));
     assert!(read("[]").is_err());
     let notes = r#"[{"name":"call_id","kind":"parts","fields":[{"name":"x","kind":"parts","fields":[]}]}]"#;
     assert!(read(notes).is_err());
+}
+
+/// Of most frames everything but the block is left out; files of before have whole ones, and say nothing of it.
+#[test]
+fn frames_are_bare_or_whole() {
+    let stream = samples::stream();
+    let start = stream.first.micros();
+    let (read, compact) = again(&stream, start, DICTIONARY);
+    assert_eq!(read.as_ref(), Ok(&stream));
+    let whole = [&frame_header(compact.len())[..], &compact].concat();
+    assert_eq!(bare(&whole), compact);
+    let of_before = serde_json::to_string(&layout(Stream::SHAPE, &["id"])).unwrap();
+    let decode = |description: &str, compact: &[u8]| {
+        Decoder::<Stream>::new(description, DICTIONARY).unwrap().decode(compact, start, id_column)
+    };
+    assert_eq!(decode(&of_before, &whole), read);
+    assert!(decode(&of_before, &compact).is_err());
+    assert_eq!(decode(&Encoder::<Stream>::description(&["id"]), &whole), read);
+}
+
+/// A block that begins as a whole frame does, with no literals and no sequences. Blocks that are not the last,
+/// have a larger window, or another length.
+#[test]
+fn a_frame_that_would_not_be_told_apart_stays_whole() {
+    let empty = [&frame_header(2)[..], &[0, 0]].concat();
+    assert_eq!(bare(&empty), empty);
+    let mut decoder = Decoder::<Stream>::new(&Encoder::<Stream>::description(&["id"]), DICTIONARY).unwrap();
+    let read = decoder.decode(bare(&empty), 0, id_column);
+    assert_eq!(read, Err("its fields are damaged".into()));
+    for other in [[0, 0, 0x14, 0, 0, 9, 9], [0, 8, 0x15, 0, 0, 9, 9], [0, 0, 0x1d, 0, 0, 9, 9]] {
+        assert_eq!(bare(&other), other);
+    }
 }

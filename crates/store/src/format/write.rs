@@ -103,8 +103,8 @@ fn scalar(value: Value<'_>, shape: &FieldShape, body: &mut Vec<u8>) {
 /// One field of all parts: which have a value, then the values.
 fn column(parts: &dyn PartList, field: usize, shape: &FieldShape, start: u64, body: &mut Vec<u8>) {
     let count = parts.count().min(MOST_PARTS);
-    let is_known = |part: usize| !matches!(parts.value(part, field), Value::Null);
-    let known = (0..count).filter(|part| is_known(*part)).count();
+    let values: Vec<Value<'_>> = (0..count).map(|part| parts.value(part, field)).collect();
+    let known = values.iter().filter(|value| is_known(value)).count();
     let place = body.len();
     body.push(if known == count {
         ALL
@@ -115,36 +115,51 @@ fn column(parts: &dyn PartList, field: usize, shape: &FieldShape, start: u64, bo
     });
     if known > 0 && known < count {
         body.resize(body.len() + count.div_ceil(8), 0);
-        for part in (0..count).filter(|part| is_known(*part)) {
+        for (part, _) in values.iter().enumerate().filter(|(_, value)| is_known(value)) {
             body[place + 1 + part / 8] |= 1 << (part % 8);
         }
     }
-    let values = || (0..count).map(|part| parts.value(part, field));
     match shape.kind {
         FieldType::Integer => {
-            let numbers = values()
-                .filter_map(|value| if let Value::Integer(number) = value { Some(number) } else { None });
+            let mut numbers = Vec::with_capacity(known);
+            numbers.extend(values.iter().filter_map(|value| match value {
+                Value::Integer(number) => Some(*number),
+                _ => None,
+            }));
             match shape.unit {
                 // The first from the start; they often come at even distances.
-                Unit::Microseconds => changes(differences(differences(numbers, start), 0), body),
-                _ => series(&numbers.collect::<Vec<_>>(), place, body),
+                Unit::Microseconds => {
+                    changes(differences(differences(numbers.into_iter(), start), 0), body);
+                }
+                _ => series(&numbers, place, body),
             }
         }
         FieldType::Real => {
             for (mode, scale) in [(THOUSANDTHS, 1e3), (MILLIONTHS, 1e6)] {
-                let whole = values().filter_map(|value| match value {
-                    Value::Real(number) => Some(scaled(number, scale).map(|whole| whole as u64)),
-                    _ => None,
-                });
-                if let Some(numbers) = whole.collect::<Option<Vec<_>>>() {
+                if let Some(numbers) = whole_numbers(&values, scale) {
                     body[place] |= mode;
                     return series(&numbers, place, body);
                 }
             }
-            values().for_each(|value| scalar(value, shape, body));
+            values.iter().for_each(|value| scalar(*value, shape, body));
         }
-        _ => values().for_each(|value| scalar(value, shape, body)),
+        _ => values.iter().for_each(|value| scalar(*value, shape, body)),
     }
+}
+
+fn is_known(value: &Value<'_>) -> bool {
+    !matches!(value, Value::Null)
+}
+
+/// Numbers with fractions in units of `scale`; none if one of them has no whole number of those.
+fn whole_numbers(values: &[Value<'_>], scale: f64) -> Option<Vec<u64>> {
+    let mut numbers = Vec::with_capacity(values.len());
+    for value in values {
+        if let Value::Real(number) = value {
+            numbers.push(scaled(*number, scale)? as u64);
+        }
+    }
+    Some(numbers)
 }
 
 /// Each number as the difference from the one before.
@@ -194,21 +209,26 @@ fn varint_length(number: u64) -> usize {
 
 /// Signed numbers without the zeros at their end, after their count.
 fn changes(numbers: impl Iterator<Item = u64>, body: &mut Vec<u8>) {
+    // The count stands before what it counts: most are below 128, which takes this byte.
     let place = body.len();
-    let (mut count, mut zeros) = (0_u64, 0_u64);
+    body.push(0);
+    let (mut count, mut zeros) = (0_usize, 0);
     for number in numbers {
         if number == 0 {
             zeros += 1;
             continue;
         }
         count += zeros + 1;
-        body.extend((0..std::mem::take(&mut zeros)).map(|_| 0));
+        body.resize(body.len() + std::mem::take(&mut zeros), 0);
         varint(fold(number as i64), body);
     }
-    // The count stands before what it counts: most are below 128, and moved by one byte.
-    let mut head = Vec::new();
-    varint(count, &mut head);
-    body.splice(place..place, head);
+    if count < 128 {
+        body[place] = count as u8;
+    } else {
+        let mut head = Vec::new();
+        varint(count as u64, &mut head);
+        body.splice(place..=place, head);
+    }
 }
 
 fn text(text: &str, body: &mut Vec<u8>) {
