@@ -1,7 +1,7 @@
 //! Sessions as a tracker of the engine.
 
 use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
-use ringtap_wire::radius::{View, looks_like_radius};
+use ringtap_wire::radius::looks_like_radius;
 
 use crate::carried::Carried;
 use crate::sessions::Sessions;
@@ -32,10 +32,7 @@ impl Tracker for IdentityTracker {
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, cx: &mut Context<'_, S>) {
         let frame = datagram.frames.last().copied().unwrap_or_default();
         let Datagram { time, src, dst, .. } = *datagram;
-        match View::parse(datagram.data) {
-            Ok(view) => self.0.packet(&view, Carried { time, src, dst, frame }),
-            Err(_) => self.0.malformed(),
-        }
+        self.0.datagram(datagram.data, Carried { time, src, dst, frame });
         self.0.take_attempts().iter().for_each(|attempt| cx.emit(attempt));
         self.0.take_changed(usize::MAX).iter().for_each(|identity| cx.emit(identity));
         self.0.take().iter().for_each(|identity| cx.emit(identity));
@@ -52,6 +49,5 @@ pub fn is_radius(datagram: &Datagram<'_>) -> bool {
     looks_like_radius(datagram.data)
 }
 
-/// Ports of RADIUS: authentication, accounting, their numbers before RFC 2865, and dynamic authorisation (RFC
-/// 5176, and Cisco's).
-pub const PORTS: [u16; 6] = [1812, 1813, 1645, 1646, 3799, 1700];
+/// Ports of RADIUS ([`RADIUS_PORTS`](crate::RADIUS_PORTS)), of DHCPv4 and of DHCPv6.
+pub const PORTS: [u16; 10] = [1812, 1813, 1645, 1646, 3799, 1700, 67, 68, 546, 547];
