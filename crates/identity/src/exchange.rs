@@ -47,7 +47,7 @@ pub(crate) enum Wish {
 /// An exchange.
 #[derive(Debug)]
 pub(crate) struct Exchange {
-    /// When it was last asked or answered.
+    /// When it was last asked or answered, but for some seconds.
     pub(crate) time: Nanos,
     pub(crate) is_answered: bool,
     /// What the client asked last; `None` where only a server was heard.

@@ -32,6 +32,7 @@
 //! | `attempt` | somebody asked to be let in, or was refused |
 //! | `resumed` | a session that goes on after a restart, from its record |
 //! | `holders`, `prefix` | who had an address |
+//! | `ranges` | addresses that never change hands, from a file |
 //! | `secrets`, `counts`, `carried` | shared secrets, figures, where a packet was seen |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
@@ -52,6 +53,7 @@ mod line;
 mod pending;
 mod ports;
 mod prefix;
+mod ranges;
 mod report;
 mod resumed;
 mod secrets;
@@ -66,7 +68,8 @@ pub use carried::Carried;
 pub use counts::{Counts, DhcpCounts};
 pub use holders::{Holder, Holders};
 pub use limits::Limits;
+pub use ranges::{WrongRanges, static_ranges};
 pub use secrets::{Secrets, WrongLine, WrongSecrets};
 pub use session::REFRESH;
 pub use sessions::{RADIUS_PORTS, Sessions};
-pub use tracker::{IdentityTracker, PORTS, is_radius};
+pub use tracker::{IdentityTracker, PORTS, is_dhcp, is_radius};

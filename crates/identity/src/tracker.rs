@@ -4,7 +4,7 @@ use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
 use ringtap_wire::radius::looks_like_radius;
 
 use crate::carried::Carried;
-use crate::sessions::Sessions;
+use crate::sessions::{RADIUS_PORTS, Sessions};
 
 /// Emits an [`Identity`](ringtap_model::Identity) for each session that is over and, where its sessions note
 /// changes, for each change; an [`Attempt`](crate::Attempt) for each of those that they note; and
@@ -44,10 +44,17 @@ impl Tracker for IdentityTracker {
     }
 }
 
+/// Whether a datagram is on a port of DHCP, and not on one of RADIUS or one of its packets by its content.
+pub fn is_dhcp(datagram: &Datagram<'_>) -> bool {
+    let on = |ports: &[u16]| ports.contains(&datagram.src.port) || ports.contains(&datagram.dst.port);
+    on(&DHCP_PORTS) && !on(&RADIUS_PORTS) && !is_radius(datagram)
+}
+
 /// Whether a datagram is a RADIUS packet by its content.
 pub fn is_radius(datagram: &Datagram<'_>) -> bool {
     looks_like_radius(datagram.data)
 }
 
-/// Ports of RADIUS ([`RADIUS_PORTS`](crate::RADIUS_PORTS)), of DHCPv4 and of DHCPv6.
+const DHCP_PORTS: [u16; 4] = [67, 68, 546, 547];
+/// Ports of all that is followed: of RADIUS ([`RADIUS_PORTS`]), of DHCPv4 and of DHCPv6.
 pub const PORTS: [u16; 10] = [1812, 1813, 1645, 1646, 3799, 1700, 67, 68, 546, 547];

@@ -158,7 +158,7 @@ record! {
         pub names: Vec<String>,
         /// Called-Station-Id.
         pub called_station: Option<String>,
-        /// NAS-Identifier.
+        /// NAS-Identifier; of a lease, the server: its address, or its DUID in hexadecimal digits.
         pub nas_identifier: Option<String>,
         /// NAS-Port.
         pub nas_port: Option<u32>,

@@ -23,17 +23,19 @@ impl Sessions {
         Self { exchanges: Some(Requests::new(self.limits.requests)), ..self }
     }
 
-    /// Handles a datagram on one of [`PORTS`](crate::PORTS), or one that looks like RADIUS.
+    /// Handles a datagram on one of [`PORTS`](crate::PORTS), or one that looks like RADIUS. On ports of DHCP it
+    /// is DHCP where leases are followed.
     pub fn datagram(&mut self, data: &[u8], carried: Carried) {
         let on = |ports: &[u16]| ports.contains(&carried.src.port) || ports.contains(&carried.dst.port);
         let is_dhcp = !on(&RADIUS_PORTS) && (on(&v4::PORTS) || on(&v6::PORTS));
-        if !is_dhcp || looks_like_radius(data) {
+        let is_followed = self.exchanges.is_some();
+        if !is_dhcp || !is_followed && looks_like_radius(data) {
             return match View::parse(data) {
                 Ok(view) => self.packet(&view, carried),
                 Err(_) => self.malformed(),
             };
         }
-        if self.exchanges.is_none() {
+        if !is_followed {
             return;
         }
         self.advance(carried.time);
@@ -67,8 +69,8 @@ impl Sessions {
             Sighting::Repeat => self.counts.dhcp.retransmissions += 1,
             Sighting::New => {}
         }
-        if sighting != Sighting::Relayed && exchange.time != carried.time {
-            // It is remembered for as long as it goes on.
+        if sighting != Sighting::Relayed && carried.time.since(exchange.time) >= NOTED {
+            // It is remembered for as long as it goes on. Not for each message: that is an entry each.
             exchange.time = carried.time;
             exchanges.enlist(key, carried.time);
         }
@@ -217,6 +219,8 @@ impl Sessions {
     }
 }
 
+/// How much later an exchange has to go on for that to be noted.
+const NOTED: Nanos = Nanos::from_secs(10);
 /// Ports of RADIUS: authentication, accounting, their numbers before RFC 2865, and dynamic authorisation (RFC
 /// 5176, and Cisco's).
 pub const RADIUS_PORTS: [u16; 6] = [1812, 1813, 1645, 1646, 3799, 1700];

@@ -140,6 +140,12 @@ fn settings_and_what_is_no_lease_open_none() {
         &v6(7, 1, 2, &[option(13, &[0, 4]), association(&[("2001:db8::1", 60)])].concat()),
     );
     assert_eq!(wire.sessions.open(), 0);
+    // By its content it might be of RADIUS, were it not for its ports.
+    let mut like = [[11, 9, 0, 24].as_slice(), &[0; 16], &[1, 4, b'b', b'o']].concat();
+    wire.v6(65, Side::Client, &like);
+    like[0] = 1;
+    wire.v6(66, Side::Client, &like);
+    assert_eq!((wire.sessions.counts().packets, wire.sessions.open()), (0, 0));
     // An acknowledgement alone is enough.
     wire.v4(70, V4::ack(1, 81, ADDRESS, u32::MAX));
     wire.sessions.advance(at(100_000_000));
