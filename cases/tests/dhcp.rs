@@ -227,8 +227,8 @@ fn compared(path: &Path) -> usize {
     found
 }
 
-/// The values of a field in a cell, in an order of their own: tshark shows what is in `sname` where the option
-/// is that says so, and we behind it.
+/// The values of a field in a cell, in an order of their own: tshark shows what is in `sname` where the
+/// option is that says so, and we behind it.
 fn theirs(name: &str, cell: &str) -> Vec<String> {
     let mut values: Vec<String> =
         cell.split('|').filter(|value| !value.is_empty()).map(str::to_owned).collect();

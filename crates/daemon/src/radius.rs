@@ -1,5 +1,5 @@
-//! Follows sessions of subscribers: workers pass packets of RADIUS and DHCP on, one thread orders and follows them, and
-//! writes what becomes of sessions to the store.
+//! Follows sessions of subscribers: workers pass packets of RADIUS and DHCP on, one thread orders and
+//! follows them, and writes what becomes of sessions to the store.
 //!
 //! A request and its answer reach different workers, since these share packets by sender. So packets wait
 //! half a second for those that are earlier. A worker never waits for the thread: a packet that finds no room

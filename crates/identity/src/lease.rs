@@ -33,7 +33,8 @@ impl Purpose {
     }
 }
 
-/// An address or a prefix, and for how many seconds it is lent: 0 takes it back, [`v6::FOREVER`] does not end.
+/// An address or a prefix, and for how many seconds it is lent: 0 takes it back, [`v6::FOREVER`] does not
+/// end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lent {
     pub(crate) assigned: Assigned,

@@ -26,7 +26,7 @@
 //! | `slots`, `index` | places of sessions, and the way to them by a hash |
 //! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
 //! | `limits` | how much is followed, and for how long |
-//! | `sessions::leases`, `lease`, `exchange` | leases of DHCP, what a message of it says, and what it belongs to |
+//! | `sessions::leases`, `lease`, `exchange` | leases of DHCP, what a message says, and what it belongs to |
 //! | `pending` | requests that wait for their answers |
 //! | `line`, `key` | what a session without an id is found by; hashes of what is looked for |
 //! | `attempt` | somebody asked to be let in, or was refused |

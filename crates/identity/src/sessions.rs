@@ -28,7 +28,8 @@ use crate::slots::Serial;
 use crate::table::Table;
 
 /// Follows sessions. Call [`Sessions::datagram`] for each datagram of RADIUS and DHCP in order, or
-/// [`Sessions::packet`] for each RADIUS packet, then [`Sessions::take`] the records of those that are over; at the end of the input, [`Sessions::close`].
+/// [`Sessions::packet`] for each RADIUS packet, then [`Sessions::take`] the records of those that are over;
+/// at the end of the input, [`Sessions::close`].
 ///
 /// INVARIANT: never more sessions and requests than [`Limits`] says, and once a packet is handled no more
 /// bytes of sessions.

@@ -58,8 +58,8 @@ names! {
         Changed = "changed",
         /// The NAS began another session under the same session id.
         Replaced = "replaced",
-        /// Nothing was heard of the session for as long as a session may be silent; a lease was not renewed in
-        /// its time.
+        /// Nothing was heard of the session for as long as a session may be silent; a lease was not renewed
+        /// in its time.
         Expired = "expired",
         /// The client gave the address back (DHCPRELEASE, or Release of DHCPv6).
         Released = "released",
@@ -102,12 +102,12 @@ record! {
 }
 
 record! {
-    /// A subscriber's session, from RADIUS or a file, or the lease of one address or prefix, from DHCP: who it
-    /// was, and which addresses it had when.
+    /// A subscriber's session, from RADIUS or a file, or the lease of one address or prefix, from DHCP: who
+    /// it was, and which addresses it had when.
     #[name = "identity"]
     pub struct Identity {
-        /// Derived from the NAS, the session id or the leased address, and the time and the frame it was first
-        /// heard of.
+        /// Derived from the NAS, the session id or the leased address, and the time and the frame it was
+        /// first heard of.
         pub id: Id,
         /// First User-Name.
         pub user: Option<String>,
@@ -153,8 +153,8 @@ record! {
         /// When it began by the NAS's clock (Event-Timestamp of its start).
         #[name = "nas_start_us"]
         pub nas_start: Option<Nanos>,
-        /// Every User-Name, Calling-Station-Id and Chargeable-User-Identity that its packets named; of a lease,
-        /// the client's hardware address, its identifier and the subscriber's.
+        /// Every User-Name, Calling-Station-Id and Chargeable-User-Identity that its packets named; of a
+        /// lease, the client's hardware address, its identifier and the subscriber's.
         pub names: Vec<String>,
         /// Called-Station-Id.
         pub called_station: Option<String>,
@@ -164,8 +164,8 @@ record! {
         pub nas_port: Option<u32>,
         /// NAS-Port-Id.
         pub nas_port_id: Option<String>,
-        /// Line: Agent-Circuit-Id (RFC 4679); of DHCP, Agent Circuit ID (RFC 3046) or Interface-Id (RFC 8415).
-        /// Other bytes than text are `0x` and hexadecimal digits.
+        /// Line: Agent-Circuit-Id (RFC 4679); of DHCP, Agent Circuit ID (RFC 3046) or Interface-Id (RFC
+        /// 8415). Other bytes than text are `0x` and hexadecimal digits.
         pub circuit: Option<String>,
         /// Subscriber as the access node names it: Agent-Remote-Id (RFC 4679); of DHCP, Agent Remote ID (RFC
         /// 3046, RFC 4649), written as `circuit` is.

@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn options_of_any_length_are_read_as_written(options in v4_options(), cut in any::<prop::sample::Index>()) {
+    fn options_are_read_as_written(options in v4_options(), cut in any::<prop::sample::Index>()) {
         let mut bytes = vec![0; 236];
         bytes[0] = 1;
         bytes.extend([99, 130, 83, 99]);
@@ -90,8 +90,8 @@ proptest! {
         let view = v4::View::parse(&bytes).expect("whole options");
         let mut room = [0; 4_300];
         for (code, _) in &options {
-            let expected: Vec<u8> =
-                options.iter().filter(|(other, _)| other == code).flat_map(|(_, value)| value.clone()).collect();
+            let parts = options.iter().filter(|(other, _)| other == code);
+            let expected: Vec<u8> = parts.flat_map(|(_, value)| value.clone()).collect();
             prop_assert_eq!(view.joined(*code, &mut room), Some(&expected[..]));
         }
         read_v4(&bytes[..cut.index(bytes.len())]);
@@ -121,7 +121,7 @@ proptest! {
         }).collect();
         let expected: Vec<Ia> = ias.iter().map(|(id, leases, is_prefix)| {
             let bits = |bits: u8| if *is_prefix { bits } else { 128 };
-            let leases = leases.iter().map(|(address, own, from, until)| (*address, bits(*own), *from, *until));
+            let leases = leases.iter().map(|lease| (lease.0, bits(lease.1), lease.2, lease.3));
             (*id, leases.collect(), *is_prefix)
         }).collect();
         prop_assert_eq!(found, expected);

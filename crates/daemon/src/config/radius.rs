@@ -10,15 +10,15 @@ use super::key::{Bounds, DAY, KeyProblem, MIB, section};
 use super::values::{Size, Span};
 
 section! {
-    /// Sessions of subscribers from RADIUS, and leases of DHCP: who had which address, which `ringtap identity`
-    /// asks. They are personal data: only root and the service's user can read them.
+    /// Sessions of subscribers from RADIUS, and leases of DHCP: who had which address, which `ringtap
+    /// identity` asks. They are personal data: only root and the service's user can read them.
     #[name = "radius"]
     pub(crate) struct Radius {
         /// Follow sessions. The filter of `[capture]` has to let RADIUS through: usually UDP ports 1812, 1813
         /// and 3799.
         pub(crate) follow: bool = false,
-        /// Follow leases of DHCP, too, which are sessions of their own. The filter of `[capture]` has to let DHCP
-        /// through: UDP ports 67, 68, 546 and 547. It needs `follow`.
+        /// Follow leases of DHCP, too, which are sessions of their own. The filter of `[capture]` has to
+        /// let DHCP through: UDP ports 67, 68, 546 and 547. It needs `follow`.
         pub(crate) dhcp: bool = false,
         /// File of the secrets that clients share with their server, to check authenticators: each line has a
         /// client's address or network, a space, and its secret. Others than its owner and group must not be

@@ -88,10 +88,10 @@ fn dhcp(seen: Option<Seen>) -> Family {
     });
     Family {
         name: "ringtap_dhcp_messages",
-        help: "DHCP messages `read`; of them those seen again on the other side of a relay agent (`relayed`), \
-               those `repeated`, answers without their request (`unpaired`), exchanges `unanswered`, refusals, \
-               `leases` given and renewed, and releases of what the client did not have (`stale`); `malformed` \
-               ones.",
+        help: "DHCP messages `read`; of them those seen again on the other side of a relay agent \
+               (`relayed`), those `repeated`, answers without their request (`unpaired`), exchanges \
+               `unanswered`, refusals, `leases` given and renewed, and releases of what the client did not \
+               have (`stale`); `malformed` ones.",
         kind: MetricKind::Counter,
         samples,
     }

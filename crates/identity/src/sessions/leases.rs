@@ -23,8 +23,8 @@ impl Sessions {
         Self { exchanges: Some(Requests::new(self.limits.requests)), ..self }
     }
 
-    /// Handles a datagram on one of [`PORTS`](crate::PORTS), or one that looks like RADIUS. On ports of DHCP it
-    /// is DHCP where leases are followed.
+    /// Handles a datagram on one of [`PORTS`](crate::PORTS), or one that looks like RADIUS. On ports of
+    /// DHCP it is DHCP where leases are followed.
     pub fn datagram(&mut self, data: &[u8], carried: Carried) {
         let on = |ports: &[u16]| ports.contains(&carried.src.port) || ports.contains(&carried.dst.port);
         let is_dhcp = !on(&RADIUS_PORTS) && (on(&v4::PORTS) || on(&v6::PORTS));

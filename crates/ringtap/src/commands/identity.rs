@@ -1,5 +1,5 @@
-//! `ringtap identity`: who had which addresses, from RADIUS and DHCP of captures, from the database, or from a
-//! file.
+//! `ringtap identity`: who had which addresses, from RADIUS and DHCP of captures, from the database, or
+//! from a file.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -31,10 +31,10 @@ use crate::screen::Screen;
 /// and what proves it
 ///
 /// One line a session, or a lease of DHCP: when it began and ended, user and station, every address and
-/// prefix, its NAS, the bytes that it carried, and why it ended. With an address, only those who had it: at the time of `--at`, or
-/// at any time; with the frames in which they got it and lost it. An address with a port finds the user of a
-/// block of ports at a shared address. Without capture files, the database of `ringtap run` is asked, which
-/// only root and the service's user may read.
+/// prefix, its NAS, the bytes that it carried, and why it ended. With an address, only those who had it: at
+/// the time of `--at`, or at any time; with the frames in which they got it and lost it. An address with a
+/// port finds the user of a block of ports at a shared address. Without capture files, the database of
+/// `ringtap run` is asked, which only root and the service's user may read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IdentityArgs {
@@ -355,8 +355,9 @@ fn write_dhcp(counts: &DhcpCounts, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "{}: {relayed} on the other side of a relay agent, {retransmissions} repeated, {unanswered} exchanges \
-         without an answer, {unpaired} answers without a request, {rejected} refusals, {malformed} malformed",
+        "{}: {relayed} on the other side of a relay agent, {retransmissions} repeated, {unanswered} \
+         exchanges without an answer, {unpaired} answers without a request, {rejected} refusals, \
+         {malformed} malformed",
         counted(messages, "DHCP message")
     )
 }

@@ -266,8 +266,8 @@ impl<'a> Iterator for Options<'a> {
     }
 }
 
-/// Walks the parts of an option that has a code and a length for each (RFC 3046 section 2.0). Ends at one that
-/// is not whole.
+/// Walks the parts of an option that has a code and a length for each (RFC 3046 section 2.0). Ends at one
+/// that is not whole.
 #[derive(Clone, Debug)]
 pub struct Suboptions<'a>(&'a [u8]);
 
