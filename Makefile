@@ -190,6 +190,8 @@ packages-test: packages-build
 	@missing=""; \
 	for program in chromium curl ffmpeg openssl sox tshark valgrind; do command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	command -v ip >/dev/null || missing="$$missing iproute2"; \
+	for package in busybox:busybox dhclient:isc-dhcp-client dnsmasq:dnsmasq-base dumpcap:wireshark-common nsenter:util-linux; do \
+		command -v $${package%%:*} >/dev/null || missing="$$missing $${package##*:}"; done; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	for library in bcg729:bcg729-0 opencore-amrnb:opencore-amrnb0 opencore-amrwb:opencore-amrwb0 opus:opus0 spandsp:spandsp2 vo-amrwbenc:vo-amrwbenc0; do \
 		/sbin/ldconfig -p | grep -q "lib$${library%%:*}\.so" || missing="$$missing lib$${library##*:}"; done; \

@@ -1,5 +1,5 @@
-//! Follows sessions of subscribers: workers pass RADIUS packets on, one thread orders and follows them, and
-//! writes what becomes of sessions to the store.
+//! Follows sessions of subscribers: workers pass packets of RADIUS and DHCP on, one thread orders and
+//! follows them, and writes what becomes of sessions to the store.
 //!
 //! A request and its answer reach different workers, since these share packets by sender. So packets wait
 //! half a second for those that are earlier. A worker never waits for the thread: a packet that finds no room
@@ -17,12 +17,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ringtap_engine::Datagram;
-use ringtap_identity::{Carried, Counts, Limits, Secrets, Sessions};
+use ringtap_identity::{Carried, Counts, Limits, Secrets, Sessions, is_dhcp};
 use ringtap_model::{Endpoint, Identity, Nanos};
 use ringtap_report::text::counted;
 use ringtap_report::time;
 use ringtap_store::{CountsHandle, Error, IdentityReader, RecordSender, StoreWriter};
-use ringtap_wire::radius::View;
 
 /// A worker's way to the thread.
 #[derive(Clone, Debug, Default)]
@@ -32,11 +31,13 @@ pub(crate) struct RadiusFeed(Option<Feeding>);
 struct Feeding {
     packets: SyncSender<Packet>,
     figures: Arc<RadiusFigures>,
+    /// Leases are followed, too.
+    dhcp: bool,
     /// A replay has time.
     waits: bool,
 }
 
-/// A datagram that may be a RADIUS packet.
+/// A datagram that may be a RADIUS packet or a DHCP message.
 #[derive(Debug, PartialEq, Eq)]
 struct Packet {
     time: Nanos,
@@ -49,7 +50,9 @@ struct Packet {
 impl RadiusFeed {
     /// Passes a datagram on.
     pub(crate) fn datagram(&self, datagram: &Datagram<'_>) {
-        let Some(feeding) = &self.0 else { return };
+        let Some(feeding) = self.0.as_ref().filter(|feeding| feeding.dhcp || !is_dhcp(datagram)) else {
+            return;
+        };
         let Datagram { time, src, dst, data, .. } = *datagram;
         let frame = datagram.frames.last().copied().unwrap_or_default();
         feeding.pass(Packet { time, frame, src, dst, data: data[..data.len().min(LONGEST)].into() });
@@ -59,7 +62,7 @@ impl RadiusFeed {
 impl Feeding {
     /// Queues a packet, or counts that there was no room for it.
     fn pass(&self, packet: Packet) {
-        let Self { packets, figures, waits } = self;
+        let Self { packets, figures, waits, .. } = self;
         let bytes = packet.data.len() as u64;
         let waiting = figures.waiting.fetch_add(bytes, Ordering::Relaxed);
         let has_room = if *waits {
@@ -115,6 +118,7 @@ impl RadiusThread {
     /// last of these is gone. Without settings these pass on nothing.
     pub(crate) fn start(
         settings: Option<(Limits, Secrets)>,
+        dhcp: bool,
         records: &Path,
         store: &StoreWriter,
         is_replay: bool,
@@ -122,8 +126,9 @@ impl RadiusThread {
         let Some((limits, secrets)) = settings else { return Ok((None, RadiusFeed::default())) };
         let (packets, queue) = sync_channel(QUEUE);
         let figures = Arc::new(RadiusFigures::default());
+        let sessions = Sessions::new(limits, secrets).noting_changes();
         let follower = Follower {
-            sessions: Sessions::new(limits, secrets).noting_changes(),
+            sessions: if dhcp { sessions.following_leases() } else { sessions },
             waiting: BinaryHeap::new(),
             waiting_bytes: 0,
             newest: Nanos::ZERO,
@@ -139,7 +144,7 @@ impl RadiusThread {
         let builder = thread::Builder::new().name("radius".into());
         let thread = builder.spawn(move || follower.run(&queue, resumes));
         let thread = thread.context("cannot start the thread that follows sessions")?;
-        let feeding = Feeding { packets, figures: Arc::clone(&figures), waits: is_replay };
+        let feeding = Feeding { packets, figures: Arc::clone(&figures), dhcp, waits: is_replay };
         Ok((Some(Self { figures, thread }), RadiusFeed(Some(feeding))))
     }
 
@@ -273,10 +278,7 @@ impl Follower {
             return;
         };
         self.waiting_bytes -= data.len();
-        match View::parse(&data) {
-            Ok(view) => self.sessions.packet(&view, Carried { time, src, dst, frame }),
-            Err(_) => self.sessions.malformed(),
-        }
+        self.sessions.datagram(&data, Carried { time, src, dst, frame });
     }
 
     /// Sends records of what changed to the store, as far as it has room.
@@ -315,11 +317,12 @@ impl Follower {
         }
         self.sender.identities_dropped(self.unsent.len() as u64);
         self.publish();
-        let (open, packets) = (self.sessions.open() as u64, self.sessions.counts().packets);
+        let (open, counts) = (self.sessions.open() as u64, self.sessions.counts());
+        let packets = counts.packets + counts.dhcp.messages;
         log::info!(
             target: "radius",
-            "{} read; {} followed at the end",
-            counted(packets, "RADIUS packet"),
+            "{} of RADIUS and DHCP read; {} followed at the end",
+            counted(packets, "packet"),
             counted(open, "session"),
         );
     }
@@ -334,7 +337,7 @@ impl Follower {
                 target: "radius",
                 "{} came faster than sessions are followed, and were dropped: ends of sessions may be \
                 missing",
-                counted(dropped - told, "RADIUS packet"),
+                counted(dropped - told, "packet"),
             );
         }
     }
@@ -366,7 +369,7 @@ const TICK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the log is told of the same.
 const BETWEEN: Duration = Duration::from_secs(60);
-/// Bytes of the longest packet (RFC 2865 section 3).
+/// Bytes of the longest packet (RFC 2865 section 3); messages of DHCP fit into a frame.
 const LONGEST: usize = 4_096;
 
 #[cfg(test)]
@@ -378,7 +381,7 @@ mod tests {
     fn the_queue_has_a_ceiling_of_bytes() {
         let (packets, queue) = sync_channel(QUEUE);
         let figures = Arc::new(RadiusFigures::default());
-        let feeding = Feeding { packets, figures: Arc::clone(&figures), waits: false };
+        let feeding = Feeding { packets, figures: Arc::clone(&figures), dhcp: false, waits: false };
         let end = Endpoint::new([192, 0, 2, 1].into(), 1812);
         let packet =
             || Packet { time: Nanos::ZERO, frame: 1, src: end, dst: end, data: vec![0; LONGEST].into() };

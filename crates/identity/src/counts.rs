@@ -3,7 +3,7 @@
 /// Figures of a [`Sessions`](crate::Sessions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// RADIUS packets that were read.
+    /// RADIUS packets that were read. What follows of packets is of RADIUS, too.
     pub packets: u64,
     /// Packets on the ports of RADIUS that are none, or were cut by the capture.
     pub malformed: u64,
@@ -35,4 +35,31 @@ pub struct Counts {
     pub attempts_dropped: u64,
     /// Addresses of one packet or session that were too many.
     pub addresses_dropped: u64,
+    /// Of DHCP, where leases are followed.
+    pub dhcp: DhcpCounts,
+}
+
+/// Figures of the DHCP messages that were read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DhcpCounts {
+    /// Messages that were read.
+    pub messages: u64,
+    /// Datagrams on the ports of DHCP that are no message of it, or were cut by the capture.
+    pub malformed: u64,
+    /// Messages that were seen before on the other side of a relay agent.
+    pub relayed: u64,
+    /// Messages that repeat one already seen.
+    pub retransmissions: u64,
+    /// Acknowledgements and replies whose request was not seen.
+    pub unpaired: u64,
+    /// Exchanges in which the client was not answered.
+    pub unanswered: u64,
+    /// DHCPNAKs, and replies of DHCPv6 that say why not.
+    pub rejected: u64,
+    /// Leases given, the renewals of them included.
+    pub leases: u64,
+    /// Releases and declines of addresses that the client did not have.
+    pub stale: u64,
+    /// Exchanges that gave way at the ceiling before they were answered.
+    pub exchanges_evicted: u64,
 }

@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use ringtap_model::Nanos;
 use ringtap_wire::radius::number as n;
 use ringtap_wire::radius::{Attribute, Number, View, av_pair};
 
@@ -23,11 +24,17 @@ pub(crate) enum AddressKind {
     Ipv6Address,
     Ipv6Route,
     PortBlock,
+    /// An address of DHCPv4.
+    Dhcpv4Lease,
+    /// An address of DHCPv6.
+    Dhcpv6Address,
+    /// A prefix of DHCPv6.
+    Dhcpv6Prefix,
 }
 
 impl AddressKind {
     /// All of them.
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Ipv4,
         Self::Ipv4Route,
         Self::Ipv6Prefix,
@@ -35,6 +42,9 @@ impl AddressKind {
         Self::Ipv6Address,
         Self::Ipv6Route,
         Self::PortBlock,
+        Self::Dhcpv4Lease,
+        Self::Dhcpv6Address,
+        Self::Dhcpv6Prefix,
     ];
 
     /// The name of the attribute.
@@ -47,6 +57,9 @@ impl AddressKind {
             Self::Ipv6Address => "Framed-IPv6-Address",
             Self::Ipv6Route => "Framed-IPv6-Route",
             Self::PortBlock => "port block",
+            Self::Dhcpv4Lease => "yiaddr",
+            Self::Dhcpv6Address => "IA Address",
+            Self::Dhcpv6Prefix => "IA Prefix",
         }
     }
 
@@ -122,6 +135,12 @@ pub(crate) struct Facts {
     pub(crate) octets_out: Option<u64>,
     pub(crate) event_time: Option<u32>,
     pub(crate) interim: Option<u32>,
+    /// Client identifier or DUID.
+    pub(crate) client_id: Option<Vec<u8>>,
+    pub(crate) subscriber: Option<String>,
+    pub(crate) hostname: Option<String>,
+    /// When the lease ends.
+    pub(crate) expires: Option<Nanos>,
     /// Names and addresses that were not read, because there were too many.
     pub(crate) names_dropped: u64,
     pub(crate) addresses_dropped: u64,
@@ -261,6 +280,29 @@ impl Facts {
         } else {
             self.addresses_dropped += 1;
         }
+    }
+
+    /// Adds what another packet of the same exchange says of what this one does not: names, and where the
+    /// client is attached.
+    pub(crate) fn complete(&mut self, other: &Self) {
+        let new = other.stations.iter().filter(|name| !self.stations.contains(name)).cloned();
+        let new: Vec<String> = new.take(MOST_NAMES.saturating_sub(self.stations.len())).collect();
+        self.stations.extend(new);
+        let texts = [
+            (&mut self.circuit, &other.circuit),
+            (&mut self.remote, &other.remote),
+            (&mut self.subscriber, &other.subscriber),
+            (&mut self.hostname, &other.hostname),
+            (&mut self.nas_name, &other.nas_name),
+        ];
+        for (own, other) in texts {
+            if own.is_none() {
+                own.clone_from(other);
+            }
+        }
+        self.client_id = self.client_id.take().or_else(|| other.client_id.clone());
+        self.nas_ipv4 = self.nas_ipv4.or(other.nas_ipv4);
+        self.nas_ipv6 = self.nas_ipv6.or(other.nas_ipv6);
     }
 
     /// The name of the NAS in records and keys. `sender` is where its requests come from.

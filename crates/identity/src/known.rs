@@ -42,6 +42,13 @@ pub(crate) enum Field {
     Line,
     /// An address that it has, or had.
     Hold,
+    // Of a lease.
+    /// Client identifier or DUID.
+    ClientId,
+    Subscriber,
+    Hostname,
+    /// When it ends, in nanoseconds; absent where it does not.
+    Expires,
 }
 
 /// Entries of any fields, in no order but that of the same field: kind, length, bytes.
@@ -209,13 +216,20 @@ impl Draft {
             (Field::Remote, &facts.remote),
             (Field::Imsi, &facts.imsi),
             (Field::Imeisv, &facts.imeisv),
+            (Field::Subscriber, &facts.subscriber),
+            (Field::Hostname, &facts.hostname),
         ] {
             if let Some(text) = learnt {
                 self.set(field, text.as_bytes());
             }
         }
-        if let Some(class) = &facts.class {
-            self.set(Field::Class, class);
+        for (field, learnt) in [(Field::Class, &facts.class), (Field::ClientId, &facts.client_id)] {
+            if let Some(bytes) = learnt {
+                self.set(field, bytes);
+            }
+        }
+        if let Some(expires) = facts.expires {
+            self.set(Field::Expires, &expires.0.to_le_bytes());
         }
         let numbers = [(Field::NasPort, facts.nas_port), (Field::TerminateCause, facts.terminate_cause)];
         for (field, learnt) in numbers {

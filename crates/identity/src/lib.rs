@@ -1,10 +1,11 @@
-//! Identities: who was let into the network, and which addresses they had when, from RADIUS.
+//! Identities: who was let into the network, and which addresses they had when, from
+//! RADIUS, from the leases of DHCP, and from a file of those that never change.
 //!
 //! [`Sessions`] follows requests and answers, and makes an [`Identity`](ringtap_model::Identity) of each
 //! session; [`IdentityTracker`] does so in an engine. [`Holders`] tells from records who had an address and a
 //! port at a time.
 //!
-//! Not here: the bytes of RADIUS (`wire::radius`), DHCP, targets.
+//! Not here: the bytes of RADIUS and DHCP (`wire::radius`, `wire::dhcp`), targets.
 //!
 //! The one invariant: a session has an address from the packet that gave it until the packet that took it
 //! away or gave it to somebody else, and its record names both.
@@ -24,11 +25,14 @@
 //! | `known`, `hold` | what is known of a session, in few bytes; an address of it |
 //! | `slots`, `index` | places of sessions, and the way to them by a hash |
 //! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
+//! | `limits` | how much is followed, and for how long |
+//! | `sessions::leases`, `lease`, `exchange` | leases of DHCP, what a message says, and what it belongs to |
 //! | `pending` | requests that wait for their answers |
 //! | `line`, `key` | what a session without an id is found by; hashes of what is looked for |
 //! | `attempt` | somebody asked to be let in, or was refused |
 //! | `resumed` | a session that goes on after a restart, from its record |
 //! | `holders`, `prefix` | who had an address |
+//! | `ranges` | addresses that never change hands, from a file |
 //! | `secrets`, `counts`, `carried` | shared secrets, figures, where a packet was seen |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
@@ -36,16 +40,20 @@
 mod attempt;
 mod carried;
 mod counts;
+mod exchange;
 mod facts;
 mod hold;
 mod holders;
 mod index;
 mod key;
 mod known;
+mod lease;
+mod limits;
 mod line;
 mod pending;
 mod ports;
 mod prefix;
+mod ranges;
 mod report;
 mod resumed;
 mod secrets;
@@ -57,9 +65,11 @@ mod tracker;
 
 pub use attempt::Attempt;
 pub use carried::Carried;
-pub use counts::Counts;
+pub use counts::{Counts, DhcpCounts};
 pub use holders::{Holder, Holders};
+pub use limits::Limits;
+pub use ranges::{WrongRanges, static_ranges};
 pub use secrets::{Secrets, WrongLine, WrongSecrets};
 pub use session::REFRESH;
-pub use sessions::{Limits, Sessions};
-pub use tracker::{IdentityTracker, PORTS, is_radius};
+pub use sessions::{RADIUS_PORTS, Sessions};
+pub use tracker::{IdentityTracker, PORTS, is_dhcp, is_radius};

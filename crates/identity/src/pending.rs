@@ -1,6 +1,7 @@
 //! Requests that wait for their answers, and those answered a moment ago.
 
 use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 
 use ringtap_model::{Endpoint, Nanos};
 
@@ -28,18 +29,37 @@ pub(crate) struct Request {
     pub(crate) session: Option<Serial>,
 }
 
+impl Waiting for Request {
+    fn time(&self) -> Nanos {
+        self.time
+    }
+
+    fn is_answered(&self) -> bool {
+        self.is_answered
+    }
+}
+
+/// What waits for an answer.
+pub(crate) trait Waiting {
+    /// When it was asked.
+    fn time(&self) -> Nanos;
+
+    /// Whether it waits no more.
+    fn is_answered(&self) -> bool;
+}
+
 /// Requests under a ceiling, for [`LIFETIME`] each.
 #[derive(Debug)]
-pub(crate) struct Requests {
+pub(crate) struct Requests<K, R> {
     ceiling: usize,
-    requests: HashMap<RequestKey, Request>,
+    requests: HashMap<K, R>,
     /// In order of arrival; a key that is used again is in it again.
-    order: VecDeque<(Nanos, RequestKey)>,
+    order: VecDeque<(Nanos, K)>,
     pub(crate) unanswered: u64,
     pub(crate) evicted: u64,
 }
 
-impl Requests {
+impl<K: Copy + Eq + Hash, R: Waiting> Requests<K, R> {
     pub(crate) fn new(ceiling: usize) -> Self {
         Self {
             ceiling: ceiling.max(1),
@@ -50,23 +70,28 @@ impl Requests {
         }
     }
 
-    pub(crate) fn find(&mut self, key: &RequestKey) -> Option<&mut Request> {
+    pub(crate) fn find(&mut self, key: &K) -> Option<&mut R> {
         self.requests.get_mut(key)
     }
 
-    pub(crate) fn insert(&mut self, key: RequestKey, request: Request) {
+    pub(crate) fn insert(&mut self, key: K, request: R) {
+        self.enlist(key, request.time());
+        // The client uses the identifier again: nobody answers the old request any more.
+        let old = self.requests.insert(key, request);
+        self.unanswered += u64::from(old.is_some_and(|old| !old.is_answered()));
+    }
+
+    /// Adds a key whose request has this time now.
+    pub(crate) fn enlist(&mut self, key: K, now: Nanos) {
         // INVARIANT: each request has its entry in the order, which is never longer than the ceiling.
         while self.order.len() >= self.ceiling {
             let Some((time, key)) = self.order.pop_front() else { break };
-            if self.requests.get(&key).is_some_and(|old| old.time == time) {
-                let is_lost = self.requests.remove(&key).is_some_and(|old| !old.is_answered);
+            if self.requests.get(&key).is_some_and(|old| old.time() == time) {
+                let is_lost = self.requests.remove(&key).is_some_and(|old| !old.is_answered());
                 self.evicted += u64::from(is_lost);
             }
         }
-        self.order.push_back((request.time, key));
-        // The client uses the identifier again: nobody answers the old request any more.
-        let old = self.requests.insert(key, request);
-        self.unanswered += u64::from(old.is_some_and(|old| !old.is_answered));
+        self.order.push_back((now, key));
     }
 
     /// Forgets those that are older than [`LIFETIME`].
@@ -76,16 +101,16 @@ impl Requests {
                 break;
             }
             self.order.pop_front();
-            if self.requests.get(&key).is_some_and(|request| request.time == time) {
-                let is_lost = self.requests.remove(&key).is_some_and(|request| !request.is_answered);
+            if self.requests.get(&key).is_some_and(|request| request.time() == time) {
+                let is_lost = self.requests.remove(&key).is_some_and(|request| !request.is_answered());
                 self.unanswered += u64::from(is_lost);
             }
         }
     }
 
-    /// Those that are not answered, when the input has ended.
-    pub(crate) fn left(&self) -> u64 {
-        self.requests.values().filter(|request| !request.is_answered).count() as u64
+    /// Counts those that are not answered, when the input has ended.
+    pub(crate) fn close(&mut self) {
+        self.unanswered += self.requests.values().filter(|request| !request.is_answered()).count() as u64;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ringtap_model::{HeldAddress, Identity};
+use ringtap_model::{HeldAddress, Identity, SessionSource};
 
 use crate::counts::Counts;
 use crate::facts::{AddressKind, Assigned, Facts};
@@ -31,6 +31,10 @@ pub(crate) fn session(record: Identity, nas: Arc<str>) -> (Session, Facts) {
         octets_in: record.octets_in,
         octets_out: record.octets_out,
         interim: record.interim_s,
+        client_id: record.client_id.as_deref().and_then(bytes),
+        subscriber: record.subscriber,
+        hostname: record.hostname,
+        expires: record.expires,
         ..Facts::default()
     };
     let mut session = Session {
@@ -39,6 +43,7 @@ pub(crate) fn session(record: Identity, nas: Arc<str>) -> (Session, Facts) {
         packets: record.packets,
         retransmissions: record.retransmissions,
         changes: record.changes,
+        source: record.source.unwrap_or(SessionSource::Radius),
         ..Session::new(record.id, nas, record.begun_by, record.first, record.start)
     };
     session.learn(&facts, &mut Counts::default());

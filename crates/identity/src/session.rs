@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ringtap_model::{Id, Identity, Nanos, SessionBegin, SessionEnd};
+use ringtap_model::{Id, Identity, Nanos, SessionBegin, SessionEnd, SessionSource};
 use sha2::{Digest, Sha256};
 
 use crate::counts::Counts;
@@ -36,6 +36,7 @@ pub(crate) struct Session {
     pub(crate) retransmissions: u32,
     pub(crate) changes: u32,
     pub(crate) begun_by: SessionBegin,
+    pub(crate) source: SessionSource,
     /// Whether it is among those whose record has to be made again.
     pub(crate) is_changed: bool,
 }
@@ -60,6 +61,7 @@ impl Session {
             retransmissions: 0,
             changes: 0,
             begun_by,
+            source: SessionSource::Radius,
             is_changed: false,
         }
     }
@@ -197,6 +199,11 @@ impl Session {
             packets: self.packets,
             retransmissions: self.retransmissions,
             changes: self.changes,
+            source: Some(self.source),
+            client_id: known.bytes(Field::ClientId).map(hex),
+            subscriber: text(Field::Subscriber),
+            hostname: text(Field::Hostname),
+            expires: known.count(Field::Expires).map(Nanos),
         }
     }
 }

@@ -1,17 +1,23 @@
-//! The table of sessions, and what each RADIUS packet changes in it.
+//! The table of sessions, and what each RADIUS packet changes in it; leases have their part in `leases`.
+
+mod leases;
+
+pub use leases::RADIUS_PORTS;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use ringtap_model::{Identity, Nanos, SessionBegin, SessionEnd};
+use ringtap_model::{Identity, Nanos, SessionBegin, SessionEnd, SessionSource};
 use ringtap_wire::radius::{Verdict, View, code};
 
 use crate::attempt::{Attempt, MOST_ATTEMPTS};
 use crate::carried::Carried;
 use crate::counts::Counts;
+use crate::exchange::{Exchange, ExchangeKey};
 use crate::facts::{Assigned, Facts};
 use crate::hold::Moment;
+use crate::limits::Limits;
 use crate::line::Line;
 use crate::pending::{Request, RequestKey, Requests};
 use crate::report::{Report, Status};
@@ -21,27 +27,9 @@ use crate::session::{REFRESH, Session, id_of};
 use crate::slots::Serial;
 use crate::table::Table;
 
-/// How much is followed, and for how long.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Sessions at once.
-    pub sessions: usize,
-    /// Bytes that they may take, about: what a session has to remember is up to who sends the packets.
-    pub memory: usize,
-    /// Requests that wait for an answer at once.
-    pub requests: usize,
-    /// How long a session may be silent. One whose interim interval is known may be silent for three of them.
-    pub idle: Nanos,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { sessions: 1_000_000, memory: 4 << 30, requests: 65_536, idle: Nanos::from_secs(48 * 3_600) }
-    }
-}
-
-/// Follows sessions. Call [`Sessions::packet`] for each RADIUS packet in order, then [`Sessions::take`] the
-/// records of those that are over; at the end of the input, [`Sessions::close`].
+/// Follows sessions. Call [`Sessions::datagram`] for each datagram of RADIUS and DHCP in order, or
+/// [`Sessions::packet`] for each RADIUS packet, then [`Sessions::take`] the records of those that are over;
+/// at the end of the input, [`Sessions::close`].
 ///
 /// INVARIANT: never more sessions and requests than [`Limits`] says, and once a packet is handled no more
 /// bytes of sessions.
@@ -51,7 +39,9 @@ pub struct Sessions {
     secrets: Secrets,
     now: Nanos,
     table: Table,
-    requests: Requests,
+    requests: Requests<RequestKey, Request>,
+    /// Exchanges of DHCP; `None` where no leases are followed.
+    exchanges: Option<Requests<ExchangeKey, Exchange>>,
     counts: Counts,
     over: Vec<Identity>,
     /// Sessions whose record has to be made again; `None` where nobody asks for it.
@@ -69,6 +59,7 @@ impl Sessions {
             now: Nanos::ZERO,
             table: Table::default(),
             requests: Requests::new(limits.requests),
+            exchanges: None,
             counts: Counts::default(),
             over: Vec::new(),
             changed: None,
@@ -89,16 +80,23 @@ impl Sessions {
     }
 
     /// Goes on with a session that had not ended when this record of it was made. One that has ended is left
-    /// out.
+    /// out, and so is a lease where none are followed.
     pub fn resume(&mut self, record: Identity) {
-        if record.end.is_some() || self.table.len() >= self.limits.sessions.max(1) {
+        let is_left_out = match record.source.unwrap_or(SessionSource::Radius) {
+            SessionSource::Radius => false,
+            SessionSource::Dhcpv4 | SessionSource::Dhcpv6 => self.exchanges.is_none(),
+            SessionSource::Static => true,
+        };
+        if is_left_out || record.end.is_some() || self.table.len() >= self.limits.sessions.max(1) {
             return;
         }
         let nas = self.table.nas(&record.nas);
         let (mut session, facts) = resumed::session(record, Arc::clone(&nas));
-        session.deadline = session.last + self.limits.idle_of(&session);
+        session.deadline = self.limits.deadline_of(&session);
         let open: Vec<Assigned> = session.open().map(|hold| hold.assigned).collect();
-        let serial = self.table.insert(session, &Line::of(&nas, &facts));
+        // A lease is found by its address alone.
+        let lines = if session.source.is_lease() { Vec::new() } else { Line::of(&nas, &facts) };
+        let serial = self.table.insert(session, &lines);
         open.iter().for_each(|assigned| self.table.hold(serial, assigned));
         self.table.weigh(serial);
     }
@@ -189,13 +187,19 @@ impl Sessions {
 
     /// What was counted so far.
     pub fn counts(&self) -> Counts {
-        let unanswered = self.requests.unanswered;
-        Counts { unanswered, requests_evicted: self.requests.evicted, ..self.counts }
+        let mut counts = self.counts;
+        (counts.unanswered, counts.requests_evicted) = (self.requests.unanswered, self.requests.evicted);
+        if let Some(exchanges) = &self.exchanges {
+            counts.dhcp.unanswered = exchanges.unanswered;
+            counts.dhcp.exchanges_evicted = exchanges.evicted;
+        }
+        counts
     }
 
     /// Ends the input: all sessions become records, the earliest first. Those that had not ended have no end.
     pub fn close(&mut self) -> Vec<Identity> {
-        self.requests.unanswered += self.requests.left();
+        self.requests.close();
+        self.exchanges.iter_mut().for_each(Requests::close);
         let mut over = self.take();
         over.extend(self.table.drain().iter().map(|session| session.record()));
         over
@@ -205,6 +209,7 @@ impl Sessions {
     pub fn advance(&mut self, now: Nanos) {
         self.now = self.now.max(now);
         self.requests.advance(self.now);
+        self.exchanges.iter_mut().for_each(|exchanges| exchanges.advance(self.now));
         while let Some((deadline, serial)) = self.table.first_due().filter(|due| due.0 <= self.now) {
             let has_ended = self.table.find(serial).is_none_or(|session| session.end.is_some());
             if has_ended {
@@ -317,7 +322,7 @@ impl Sessions {
         session.packets += 1;
         session.last = session.last.max(time);
         let is_due = session.last >= session.refresh;
-        let deadline = session.last + self.limits.idle_of(session);
+        let deadline = self.limits.deadline_of(session);
         if session.end.is_none() {
             self.table.set_deadline(serial, deadline);
         }
@@ -381,9 +386,10 @@ impl Sessions {
         let nas = facts.nas(carried.src.ip);
         if report.status == Status::Restart {
             for serial in self.table.of_nas(&nas) {
-                let began = self.table.find(serial).map(|session| session.start);
+                let session = self.table.find(serial).filter(|session| !session.source.is_lease());
+                let Some(began) = session.map(|session| session.start) else { continue };
                 // A report that was delayed says nothing of those that began since.
-                if began.is_some_and(|began| began > report.at.time) {
+                if began > report.at.time {
                     continue;
                 }
                 self.end(serial, report.at, SessionEnd::NasRestarted);
@@ -493,6 +499,7 @@ impl Sessions {
                     let has = asked.addresses.iter().all(|assigned| session.holds(assigned));
                     let is_named =
                         asked.is_about_somebody() && asked.session.is_none() && *session.nas == nas;
+                    let is_named = is_named && !session.source.is_lease();
                     session.end.is_none() && is_named && session.known.may_be(asked) && has
                 })
             })
@@ -519,6 +526,7 @@ impl Sessions {
     /// are no longer its own; those that other sessions have are taken from them.
     fn assign(&mut self, serial: Serial, facts: &Facts, at: Moment) {
         let Some(session) = self.table.find(serial) else { return };
+        let is_lease = session.source.is_lease();
         let is_listed = |kind| facts.addresses.iter().any(|assigned| assigned.kind == kind);
         let released = session.release(at, SessionEnd::Changed, |own| {
             let is_gone = is_listed(own.kind) || facts.released.contains(&own.kind);
@@ -538,7 +546,9 @@ impl Sessions {
             self.table.hold(serial, assigned);
             self.note_change(serial);
             for other in self.table.with_address(assigned) {
-                if other != serial {
+                // A server of DHCP and one of RADIUS may give one line the same address.
+                let is_like = self.table.find(other).is_some_and(|one| one.source.is_lease() == is_lease);
+                if is_like && other != serial {
                     self.lose(other, assigned, at);
                 }
             }
@@ -583,18 +593,5 @@ impl Sessions {
     }
 }
 
-impl Limits {
-    /// How long this session may be silent.
-    fn idle_of(&self, session: &Session) -> Nanos {
-        match session.interim {
-            // Two reports may be lost.
-            Some(seconds @ 1..) => (Nanos::from_secs(3 * u64::from(seconds)) + GRACE).min(self.idle),
-            _ => self.idle,
-        }
-    }
-}
-
 /// How long the record of a session that has ended waits for late reports.
 const LINGER: Nanos = Nanos::from_secs(60);
-/// How late a report may be.
-const GRACE: Nanos = Nanos::from_secs(300);

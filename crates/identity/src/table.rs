@@ -67,6 +67,11 @@ impl Table {
         self.sessions.get(serial).is_some()
     }
 
+    /// A key of anything, with the hashes of this table.
+    pub(crate) fn key(&self, value: impl std::hash::Hash) -> Key {
+        self.keys.of(value)
+    }
+
     /// The name of a NAS, which its sessions share.
     pub(crate) fn nas(&self, name: &str) -> Arc<str> {
         self.by_nas.get_key_value(name).map_or_else(|| name.into(), |(name, _)| Arc::clone(name))

@@ -1,10 +1,10 @@
 //! Sessions as a tracker of the engine.
 
 use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
-use ringtap_wire::radius::{View, looks_like_radius};
+use ringtap_wire::radius::looks_like_radius;
 
 use crate::carried::Carried;
-use crate::sessions::Sessions;
+use crate::sessions::{RADIUS_PORTS, Sessions};
 
 /// Emits an [`Identity`](ringtap_model::Identity) for each session that is over and, where its sessions note
 /// changes, for each change; an [`Attempt`](crate::Attempt) for each of those that they note; and
@@ -32,10 +32,7 @@ impl Tracker for IdentityTracker {
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, cx: &mut Context<'_, S>) {
         let frame = datagram.frames.last().copied().unwrap_or_default();
         let Datagram { time, src, dst, .. } = *datagram;
-        match View::parse(datagram.data) {
-            Ok(view) => self.0.packet(&view, Carried { time, src, dst, frame }),
-            Err(_) => self.0.malformed(),
-        }
+        self.0.datagram(datagram.data, Carried { time, src, dst, frame });
         self.0.take_attempts().iter().for_each(|attempt| cx.emit(attempt));
         self.0.take_changed(usize::MAX).iter().for_each(|identity| cx.emit(identity));
         self.0.take().iter().for_each(|identity| cx.emit(identity));
@@ -47,11 +44,17 @@ impl Tracker for IdentityTracker {
     }
 }
 
+/// Whether a datagram is on a port of DHCP, and not on one of RADIUS or one of its packets by its content.
+pub fn is_dhcp(datagram: &Datagram<'_>) -> bool {
+    let on = |ports: &[u16]| ports.contains(&datagram.src.port) || ports.contains(&datagram.dst.port);
+    on(&DHCP_PORTS) && !on(&RADIUS_PORTS) && !is_radius(datagram)
+}
+
 /// Whether a datagram is a RADIUS packet by its content.
 pub fn is_radius(datagram: &Datagram<'_>) -> bool {
     looks_like_radius(datagram.data)
 }
 
-/// Ports of RADIUS: authentication, accounting, their numbers before RFC 2865, and dynamic authorisation (RFC
-/// 5176, and Cisco's).
-pub const PORTS: [u16; 6] = [1812, 1813, 1645, 1646, 3799, 1700];
+const DHCP_PORTS: [u16; 4] = [67, 68, 546, 547];
+/// Ports of all that is followed: of RADIUS ([`RADIUS_PORTS`]), of DHCPv4 and of DHCPv6.
+pub const PORTS: [u16; 10] = [1812, 1813, 1645, 1646, 3799, 1700, 67, 68, 546, 547];

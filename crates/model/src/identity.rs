@@ -1,7 +1,28 @@
-//! The record of a subscriber's session: who had which addresses, from RADIUS.
+//! The record of a subscriber's session: who had which addresses, from RADIUS, DHCP or a file.
 
 use crate::definition::{names, record};
 use crate::{Id, Nanos};
+
+names! {
+    /// What tells of a session.
+    pub enum SessionSource {
+        /// A NAS and its server (RADIUS).
+        Radius = "radius",
+        /// A server of DHCPv4 that lent an address.
+        Dhcpv4 = "dhcpv4",
+        /// A server of DHCPv6 that lent an address or a prefix.
+        Dhcpv6 = "dhcpv6",
+        /// A file that names whose addresses are always the same.
+        Static = "static",
+    }
+}
+
+impl SessionSource {
+    /// Whether it is of a lease.
+    pub const fn is_lease(self) -> bool {
+        matches!(self, Self::Dhcpv4 | Self::Dhcpv6)
+    }
+}
 
 names! {
     /// What a session was first heard of by.
@@ -14,6 +35,10 @@ names! {
         Interim = "interim",
         /// The report of its end: nothing was heard of it before.
         Stopped = "stopped",
+        /// A server of DHCP lent the address (DHCPACK, or Reply of DHCPv6).
+        Leased = "leased",
+        /// A file names it.
+        Configured = "configured",
     }
 }
 
@@ -28,12 +53,18 @@ names! {
         NasRestarted = "nas_restarted",
         /// Another session got the address; of a session, the last one that it had.
         Reassigned = "reassigned",
-        /// The NAS reported other addresses of the same kind, or took the address back.
+        /// The NAS reported other addresses of the same kind, or took the address back; a server of DHCP took
+        /// it back.
         Changed = "changed",
         /// The NAS began another session under the same session id.
         Replaced = "replaced",
-        /// Nothing was heard of the session for as long as a session may be silent.
+        /// Nothing was heard of the session for as long as a session may be silent; a lease was not renewed
+        /// in its time.
         Expired = "expired",
+        /// The client gave the address back (DHCPRELEASE, or Release of DHCPv6).
+        Released = "released",
+        /// The client found that another one uses the address (DHCPDECLINE, or Decline of DHCPv6).
+        Declined = "declined",
     }
 }
 
@@ -48,7 +79,8 @@ record! {
         pub first_port: Option<u16>,
         /// Last port of the block.
         pub last_port: Option<u16>,
-        /// Attribute that named it.
+        /// Attribute that named it: of RADIUS; of DHCP `yiaddr`, `IA Address` or `IA Prefix`; `static` of a
+        /// file.
         pub attribute: String,
         /// Framed-Interface-Id, in hexadecimal digits: users who share the prefix of a link differ in it (RFC
         /// 3162 section 2.2).
@@ -70,17 +102,20 @@ record! {
 }
 
 record! {
-    /// A subscriber's session, from RADIUS: who it was, and which addresses it had when.
+    /// A subscriber's session, from RADIUS or a file, or the lease of one address or prefix, from DHCP: who
+    /// it was, and which addresses it had when.
     #[name = "identity"]
     pub struct Identity {
-        /// Derived from the NAS, the session id, and the time and the frame it was first heard of.
+        /// Derived from the NAS, the session id or the leased address, and the time and the frame it was
+        /// first heard of.
         pub id: Id,
         /// First User-Name.
         pub user: Option<String>,
-        /// First Calling-Station-Id: number, MAC address or line.
+        /// First Calling-Station-Id: number, MAC address or line; of a lease, the client's hardware address.
         pub station: Option<String>,
         /// The NAS: NAS-IP-Address, else NAS-IPv6-Address, else NAS-Identifier, else the sender of its
-        /// requests.
+        /// requests. Of a lease, the relay agent beside the client, else the server. Of a file, its name and
+        /// the line.
         pub nas: String,
         /// Acct-Session-Id.
         pub session: Option<String>,
@@ -118,19 +153,22 @@ record! {
         /// When it began by the NAS's clock (Event-Timestamp of its start).
         #[name = "nas_start_us"]
         pub nas_start: Option<Nanos>,
-        /// Every User-Name, Calling-Station-Id and Chargeable-User-Identity that its packets named.
+        /// Every User-Name, Calling-Station-Id and Chargeable-User-Identity that its packets named; of a
+        /// lease, the client's hardware address, its identifier and the subscriber's.
         pub names: Vec<String>,
         /// Called-Station-Id.
         pub called_station: Option<String>,
-        /// NAS-Identifier.
+        /// NAS-Identifier; of a lease, the server: its address, or its DUID in hexadecimal digits.
         pub nas_identifier: Option<String>,
         /// NAS-Port.
         pub nas_port: Option<u32>,
         /// NAS-Port-Id.
         pub nas_port_id: Option<String>,
-        /// Line: Agent-Circuit-Id (RFC 4679).
+        /// Line: Agent-Circuit-Id (RFC 4679); of DHCP, Agent Circuit ID (RFC 3046) or Interface-Id (RFC
+        /// 8415). Other bytes than text are `0x` and hexadecimal digits.
         pub circuit: Option<String>,
-        /// Subscriber as the access node names it: Agent-Remote-Id (RFC 4679).
+        /// Subscriber as the access node names it: Agent-Remote-Id (RFC 4679); of DHCP, Agent Remote ID (RFC
+        /// 3046, RFC 4649), written as `circuit` is.
         pub remote: Option<String>,
         /// 3GPP-IMSI.
         pub imsi: Option<String>,
@@ -142,12 +180,28 @@ record! {
         pub class: Option<String>,
         /// Each address with its time and its evidence.
         pub addresses: Vec<HeldAddress>,
-        /// RADIUS packets about it, repeats included.
+        /// Packets about it, repeats included. Of one that a relay agent passed on, one of both counts.
         #[unit = Packets]
         pub packets: u32,
         /// Those of them that repeat one already seen.
         pub retransmissions: u32,
         /// Changes of its authorisation that the NAS acknowledged (CoA-ACK).
         pub changes: u32,
+        /// What tells of it; null in records of versions that knew RADIUS alone.
+        #[if_absent = default]
+        pub source: Option<SessionSource>,
+        /// Client identifier (RFC 2132 section 9.14) or DUID (RFC 8415 section 11), in hexadecimal digits.
+        #[if_absent = default]
+        pub client_id: Option<String>,
+        /// Subscriber-ID that the relay agent adds (RFC 3993, RFC 4580), written as `circuit` is.
+        #[if_absent = default]
+        pub subscriber: Option<String>,
+        /// Host Name that the client gives itself (RFC 2132 section 3.14).
+        #[if_absent = default]
+        pub hostname: Option<String>,
+        /// When the lease ends unless it is renewed; null where it has no end.
+        #[name = "expires_us"]
+        #[if_absent = default]
+        pub expires: Option<Nanos>,
     }
 }

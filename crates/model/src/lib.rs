@@ -61,7 +61,7 @@ pub use direction::Direction;
 pub use filter::{Condition, Filter};
 pub use frame::{Frame, LinkType};
 pub use id::Id;
-pub use identity::{HeldAddress, Identity, SessionBegin, SessionEnd};
+pub use identity::{HeldAddress, Identity, SessionBegin, SessionEnd, SessionSource};
 pub use message::Message;
 pub use network::{Network, NotANetwork};
 pub use note::{Note, NoteCode};

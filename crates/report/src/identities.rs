@@ -1,8 +1,8 @@
-//! The table of sessions from RADIUS, and that of those who had an address.
+//! The table of sessions of subscribers, and that of those who had an address.
 
 use std::io::{self, Write};
 
-use ringtap_model::{HeldAddress, Identity, Nanos};
+use ringtap_model::{HeldAddress, Identity, Nanos, SessionSource};
 
 use crate::style::Style;
 use crate::table::{self, Cell, Column};
@@ -19,6 +19,7 @@ const SESSIONS: &[Column] = &[
     Column::figure("BYTES IN", 5),
     Column::figure("BYTES OUT", 5),
     Column::word("ENDED BY", 2),
+    Column::word("SOURCE", 4),
 ];
 
 const HOLDERS: &[Column] = &[
@@ -37,7 +38,7 @@ const HOLDERS: &[Column] = &[
 pub fn write(out: &mut dyn Write, sessions: &[Identity], width: usize, colour: bool) -> io::Result<()> {
     let mut sessions: Vec<&Identity> = sessions.iter().collect();
     sessions.sort_by_key(|session| session.start);
-    let times = sessions.iter().flat_map(|session| [Some(session.start), session.end]).flatten();
+    let times = sessions.iter().flat_map(|session| [since(session, session.start), session.end]).flatten();
     let dated = table::day(out, times, colour)?;
     table::write(out, SESSIONS, sessions.iter().map(|session| cells(session, dated)), width, colour)
 }
@@ -46,7 +47,7 @@ fn cells(session: &Identity, dated: bool) -> Vec<Cell> {
     let addresses = [&session.ipv4[..], &session.ipv6_prefixes].concat().join(" ");
     let bytes = |count: Option<u64>| Cell::known(count.map(grouped));
     vec![
-        Cell::plain(time::moment(session.start, dated)),
+        Cell::known(since(session, session.start).map(|start| time::moment(start, dated))),
         end(session.end, dated),
         Cell::known(session.user.as_deref()),
         Cell::known(session.station.as_deref()),
@@ -55,6 +56,7 @@ fn cells(session: &Identity, dated: bool) -> Vec<Cell> {
         bytes(session.octets_in),
         bytes(session.octets_out),
         Cell::known(session.end_cause.map(|cause| cause.name())),
+        Cell::plain(source(session).name()),
     ]
 }
 
@@ -65,7 +67,7 @@ pub fn write_holders<'a>(
     width: usize,
     colour: bool,
 ) -> io::Result<()> {
-    let times = holders.clone().flat_map(|(_, held)| [Some(held.from), held.until]).flatten();
+    let times = holders.clone().flat_map(|(session, held)| [since(session, held.from), held.until]).flatten();
     let dated = table::day(out, times, colour)?;
     let rows = holders.map(|(session, held)| holder(session, held, dated));
     table::write(out, HOLDERS, rows, width, colour)
@@ -78,11 +80,12 @@ fn holder(session: &Identity, held: &HeldAddress, dated: bool) -> Vec<Cell> {
         None => held.network.clone(),
     };
     let frames = match held.until_frame {
-        Some(until) => format!("{}, {until}", held.from_frame),
-        None => held.from_frame.to_string(),
+        _ if source(session) == SessionSource::Static => None,
+        Some(until) => Some(format!("{}, {until}", held.from_frame)),
+        None => Some(held.from_frame.to_string()),
     };
     vec![
-        Cell::plain(time::moment(held.from, dated)),
+        Cell::known(since(session, held.from).map(|from| time::moment(from, dated))),
         end(held.until, dated),
         Cell::known(session.user.as_deref()),
         Cell::known(session.station.as_deref()),
@@ -90,8 +93,18 @@ fn holder(session: &Identity, held: &HeldAddress, dated: bool) -> Vec<Cell> {
         Cell::plain(&held.attribute),
         Cell::plain(&session.nas),
         Cell::known(session.session.as_deref()),
-        Cell::plain(frames),
+        Cell::known(frames),
     ]
+}
+
+fn source(session: &Identity) -> SessionSource {
+    session.source.unwrap_or(SessionSource::Radius)
+}
+
+/// `None` for what a file says to have been so for ever.
+fn since(session: &Identity, from: Nanos) -> Option<Nanos> {
+    let is_ever = source(session) == SessionSource::Static && from == Nanos::ZERO;
+    (!is_ever).then_some(from)
 }
 
 fn end(end: Option<Nanos>, dated: bool) -> Cell {
@@ -107,6 +120,18 @@ mod tests {
 
     use super::*;
     use crate::text;
+
+    #[test]
+    fn a_range_of_a_file_has_no_beginning_and_no_frames() {
+        let mut session = Identity { source: Some(SessionSource::Static), ..samples::identity() };
+        (session.start, session.addresses[0].from) = (Nanos::ZERO, Nanos::ZERO);
+        let mut out = Vec::new();
+        write(&mut out, std::slice::from_ref(&session), 200, false).unwrap();
+        let held = session.addresses.iter().map(|held| (&session, held));
+        write_holders(&mut out, held, 200, false).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert!(table.contains("static") && !table.contains("1970") && !table.contains("12"), "{table}");
+    }
 
     #[test]
     fn user_addresses_and_frames_stay_at_every_width() {

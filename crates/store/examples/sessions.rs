@@ -13,7 +13,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ringtap_model::{HeldAddress, Id, Identity, Nanos, SessionBegin, SessionEnd};
+use ringtap_model::{HeldAddress, Id, Identity, Nanos, SessionBegin, SessionEnd, SessionSource};
 use ringtap_store::{Error, IdentityReader, ImportWriter};
 
 fn main() -> Result<(), Error> {
@@ -140,6 +140,11 @@ fn session(number: u64, spacing: u64) -> Identity {
         packets: 6,
         retransmissions: 0,
         changes: 0,
+        source: Some(SessionSource::Radius),
+        client_id: None,
+        subscriber: None,
+        hostname: None,
+        expires: None,
     }
 }
 

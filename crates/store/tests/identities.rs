@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use proptest::option;
 use proptest::prelude::*;
-use ringtap_model::{HeldAddress, Id, Identity, Nanos, SessionEnd};
+use ringtap_model::{HeldAddress, Id, Identity, Nanos, SessionBegin, SessionEnd, SessionSource};
 use ringtap_store::{Day, Error, IdentityReader, ImportWriter, StoreSettings, StoreWriter};
 use ringtap_testing::samples;
 
@@ -67,6 +67,44 @@ fn numbers(sessions: &[Identity]) -> Vec<u8> {
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()
+}
+
+#[test]
+fn a_lease_is_read_as_it_was_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let lease = Identity {
+        begun_by: SessionBegin::Leased,
+        source: Some(SessionSource::Dhcpv6),
+        client_id: Some("0003000102005e100001".into()),
+        subscriber: Some("s1".into()),
+        hostname: Some("phone".into()),
+        expires: Some(at(3_600)),
+        circuit: Some("0x00040009".into()),
+        ..session(1, "02:00:5e:10:00:01", vec![held("2001:db8:7::/56", None, 0, None)])
+    };
+    let ended = Identity {
+        end_cause: Some(SessionEnd::Declined),
+        ..session(2, "02:00:5e:10:00:02", vec![held("203.0.113.9", None, 0, Some(9))])
+    };
+    store(dir.path(), &[lease.clone(), ended.clone()]);
+    let reader = IdentityReader::open(dir.path()).unwrap();
+    let found = reader.with_address(ip("2001:db8:7:9::1"), None, Some(at(5))).unwrap();
+    assert_eq!(found, std::slice::from_ref(&lease));
+    assert_eq!(reader.named("0200.5e10.0002", None).unwrap(), [ended]);
+    let mut open = Vec::new();
+    reader.open_sessions(|session| open.push(session)).unwrap();
+    assert_eq!(open, [lease], "the next run goes on with it");
+}
+
+/// What a version wrote that knew RADIUS alone may still be in an outbox.
+#[test]
+fn a_record_without_a_source_is_read() {
+    let new = ["source", "client_id", "subscriber", "hostname", "expires_us", "interim_s"];
+    let mut json = serde_json::to_value(samples::identity()).unwrap();
+    let fields = json.as_object_mut().unwrap();
+    assert!(new.iter().all(|name| fields.remove(*name).is_some()));
+    let read: Identity = serde_json::from_value(json).unwrap();
+    assert_eq!(read, Identity { source: None, ..samples::identity() });
 }
 
 #[test]

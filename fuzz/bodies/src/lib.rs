@@ -18,6 +18,7 @@
 //! | [`hep`] | the stated length suffices, and is the same in a stream |
 //! | [`handover`] | what a mediation function sends is read or refused, and what is read is written and read
 //! again |
+//! | [`dhcp`] | what is read is no longer than what is there |
 //! | [`radius`] | values lie in the packet, one behind the other; what follows the packet changes nothing |
 //! | [`sip`] | every accessor; a copied or anonymised message is still that message |
 //! | [`stream`] | a stream cut anywhere gives the same messages |
@@ -44,6 +45,7 @@ mod anonymise;
 mod audio;
 mod capture;
 mod choices;
+mod dhcp;
 mod engine;
 mod frame;
 mod handover;
@@ -64,6 +66,7 @@ mod websocket;
 pub use anonymise::anonymise;
 pub use audio::audio;
 pub use capture::capture;
+pub use dhcp::dhcp;
 pub use engine::{engine, engine_counters};
 pub use frame::frame;
 pub use handover::handover;
@@ -84,12 +87,13 @@ pub use websocket::websocket;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 27] = [
+pub const BODIES: [Body; 28] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
     ("handover", handover),
     ("radius", radius),
+    ("dhcp", dhcp),
     ("sip", sip),
     ("stream", stream),
     ("sdp", sdp),

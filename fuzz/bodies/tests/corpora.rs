@@ -90,6 +90,7 @@ targets!(
     hep,
     handover,
     radius,
+    dhcp,
     sip,
     stream,
     sdp,

@@ -7,7 +7,7 @@ use ringtap_model::{
     Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Failure, HeldAddress, Hz, Id, Identity,
     Interval, LostAt, Message, MethodCount, Nanos, Party, Protocol, QualityReport, QualityReportKind,
     QualityView, Recorded, Registration, RegistrationState, RtcpReport, RtcpReportKind, RttSource,
-    SessionBegin, Severity, Stream, Transaction, Transport, User,
+    SessionBegin, SessionSource, Severity, Stream, Transaction, Transport, User,
 };
 
 /// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
@@ -465,5 +465,10 @@ pub fn identity() -> Identity {
         packets: 2,
         retransmissions: 0,
         changes: 0,
+        source: Some(SessionSource::Radius),
+        client_id: None,
+        subscriber: None,
+        hostname: None,
+        expires: None,
     }
 }

@@ -1,4 +1,4 @@
-//! `[radius]`: sessions of subscribers.
+//! `[radius]`: sessions of subscribers, and leases.
 
 use std::path::{Path, PathBuf};
 
@@ -10,13 +10,16 @@ use super::key::{Bounds, DAY, KeyProblem, MIB, section};
 use super::values::{Size, Span};
 
 section! {
-    /// Sessions of subscribers from RADIUS: who had which address, which `ringtap identity` asks. They are
-    /// personal data: only root and the service's user can read them.
+    /// Sessions of subscribers from RADIUS, and leases of DHCP: who had which address, which `ringtap
+    /// identity` asks. They are personal data: only root and the service's user can read them.
     #[name = "radius"]
     pub(crate) struct Radius {
         /// Follow sessions. The filter of `[capture]` has to let RADIUS through: usually UDP ports 1812, 1813
         /// and 3799.
         pub(crate) follow: bool = false,
+        /// Follow leases of DHCP, too, which are sessions of their own. The filter of `[capture]` has to
+        /// let DHCP through: UDP ports 67, 68, 546 and 547. It needs `follow`.
+        pub(crate) dhcp: bool = false,
         /// File of the secrets that clients share with their server, to check authenticators: each line has a
         /// client's address or network, a space, and its secret. Others than its owner and group must not be
         /// able to read it. It is read at the start. Empty checks none.
@@ -29,8 +32,8 @@ section! {
         /// Memory that sessions may use.
         #[bounds = Bounds::at_least(MIB)]
         memory: Size = Size(4 << 30),
-        /// How long nothing may be heard of a session before it has ended; three interim intervals, where
-        /// they are known and shorter.
+        /// How long nothing may be heard of a session of RADIUS before it has ended; three interim intervals,
+        /// where they are known and shorter. A lease of DHCP ends when its time is over.
         #[bounds = Bounds::between(60_000_000_000, 30 * DAY).example("48h")]
         idle: Span = Span(Nanos::from_secs(48 * 3_600)),
     }
@@ -58,6 +61,10 @@ impl Radius {
 
     /// A session that is silent and goes on must not be deleted before it expires: its record may be as old.
     pub(super) fn check(&self, retain: Nanos) -> Result<(), KeyProblem> {
+        if self.dhcp && !self.follow {
+            let problem = "has no effect without follow = true: set both, or neither";
+            return Err(("radius", "dhcp", problem.to_owned()));
+        }
         if self.follow && retain != Nanos::ZERO && self.idle.0 + REFRESH > retain {
             let problem = "must be at least ten minutes less than `retain` in [store], which would delete \
                            sessions that go on: for example 12h";

@@ -30,6 +30,7 @@ pub(super) fn families(seen: Option<Seen>) -> Vec<Family> {
             ("request", counts.requests_evicted),
             ("name", counts.names_dropped),
             ("address", counts.addresses_dropped),
+            ("exchange", counts.dhcp.exchanges_evicted),
         ];
         sample("what", &rows)
     });
@@ -45,6 +46,7 @@ pub(super) fn families(seen: Option<Seen>) -> Vec<Family> {
             MetricKind::Counter,
             packets,
         ),
+        dhcp(seen),
         family(
             "ringtap_radius_given_up",
             "What was given up at a ceiling while sessions were followed: raise [radius] max_sessions or \
@@ -65,4 +67,32 @@ pub(super) fn families(seen: Option<Seen>) -> Vec<Family> {
             gauge(|seen| seen.resumed),
         ),
     ]
+}
+
+fn dhcp(seen: Option<Seen>) -> Family {
+    let samples = seen.map_or_else(Vec::new, |Seen { counts, .. }| {
+        let dhcp = counts.dhcp;
+        let rows = [
+            ("read", dhcp.messages),
+            ("malformed", dhcp.malformed),
+            ("relayed", dhcp.relayed),
+            ("repeated", dhcp.retransmissions),
+            ("unpaired", dhcp.unpaired),
+            ("unanswered", dhcp.unanswered),
+            ("rejected", dhcp.rejected),
+            ("leases", dhcp.leases),
+            ("stale", dhcp.stale),
+        ];
+        let row = |(name, count): (&str, u64)| (vec![("what", name.to_owned())], Value::Whole(count));
+        rows.into_iter().map(row).collect()
+    });
+    Family {
+        name: "ringtap_dhcp_messages",
+        help: "DHCP messages `read`; of them those seen again on the other side of a relay agent \
+               (`relayed`), those `repeated`, answers without their request (`unpaired`), exchanges \
+               `unanswered`, refusals, `leases` given and renewed, and releases of what the client did not \
+               have (`stale`); `malformed` ones.",
+        kind: MetricKind::Counter,
+        samples,
+    }
 }

@@ -1,15 +1,18 @@
-//! `ringtap identity`: who had which addresses, from RADIUS: of captures, or of the database.
+//! `ringtap identity`: who had which addresses, from RADIUS and DHCP of captures, from the database, or
+//! from a file.
 
 use std::any::Any;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
-use ringtap_identity::{Counts, Holder, Holders, IdentityTracker, Limits, Sessions};
+use ringtap_identity::{
+    Counts, DhcpCounts, Holder, Holders, IdentityTracker, Limits, Sessions, static_ranges,
+};
 use ringtap_model::{Call, Identity, Message, Nanos, Registration};
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
@@ -24,13 +27,14 @@ use crate::page::Format;
 use crate::radius_secrets::read_secrets;
 use crate::screen::Screen;
 
-/// List sessions of subscribers by the RADIUS packets of captures; or who had an address, and what proves it
+/// List sessions of subscribers by the RADIUS packets and DHCP messages of captures; or who had an address,
+/// and what proves it
 ///
-/// One line a session: when it began and ended, user and station, every address and prefix, its NAS, the
-/// bytes that it carried, and why it ended. With an address, only those who had it: at the time of `--at`, or
-/// at any time; with the frames in which they got it and lost it. An address with a port finds the user of a
-/// block of ports at a shared address. Without capture files, the database of `ringtap run` is asked, which
-/// only root and the service's user may read.
+/// One line a session, or a lease of DHCP: when it began and ended, user and station, every address and
+/// prefix, its NAS, the bytes that it carried, and why it ended. With an address, only those who had it: at
+/// the time of `--at`, or at any time; with the frames in which they got it and lost it. An address with a
+/// port finds the user of a block of ports at a shared address. Without capture files, the database of
+/// `ringtap run` is asked, which only root and the service's user may read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IdentityArgs {
@@ -56,6 +60,10 @@ pub(crate) struct IdentityArgs {
     /// space, and its secret. Nobody else may read the file
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
+    /// Answer for addresses that never change hands, too, from this file: `[[range]]` with `networks`, and
+    /// optional `subscriber`, `from` and `until`
+    #[arg(long = "static", value_name = "FILE")]
+    ranges: Option<PathBuf>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -74,6 +82,7 @@ Examples:
   ringtap identity radius.pcap 203.0.113.7:40001 --at '2026-11-21 14:02:07'
   ringtap identity 203.0.113.7:40001 --at '2026-11-21 14:02:07' --store /var/lib/ringtap/records
   ringtap identity --user bob@example.org
+  ringtap identity dhcp.pcap 203.0.113.7 --static lines.toml
   ringtap identity --secrets clients.txt radius-*.pcap.gz 2001:db8:7::1
   ringtap identity radius.pcap --format jsonl | jq -r 'select(.end_cause == \"reassigned\") | .user'";
 
@@ -83,19 +92,23 @@ impl IdentityArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         let (files, question) = self.split()?;
+        let ranges = self.ranges.as_deref().map(read_ranges).transpose()?.unwrap_or_default();
         if files.is_empty() {
-            let found = self.stored(&question)?;
+            let mut found = self.stored(&question)?;
+            found.records.extend(ranges.into_iter().filter(|range| question.is_about(range)));
             self.show(&found, &question, screen)?;
             return Ok(Exit::Done);
         }
         let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
         let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
         let limits = Limits { sessions: self.max_sessions, idle, ..Limits::default() };
-        let tracker = IdentityTracker::new(Sessions::new(limits, secrets));
+        let tracker = IdentityTracker::new(Sessions::new(limits, secrets).following_leases());
         let input = Input::open(&files, self.unpacking)?;
         let bar = input.progress(screen, "reading");
         let mut found = Found::default();
         let pass = input.pass_to(tracker, &mut found, &bar);
+        // They answer questions, and are no sessions of the captures.
+        found.records.extend(ranges.into_iter().filter(|_| question.is_asked()));
         found.records.retain(|record| question.is_about(record));
         self.show(&found, &question, screen)?;
         self.remark(&found.counts, files.len(), screen);
@@ -140,7 +153,11 @@ impl IdentityArgs {
     fn stored(&self, question: &Question) -> anyhow::Result<Found> {
         let usual = ringtap_daemon::default_records();
         let directory = self.store.as_deref().unwrap_or(&usual);
-        if self.store.is_none() && matches!(directory.try_exists(), Ok(false)) {
+        let is_absent = self.store.is_none() && matches!(directory.try_exists(), Ok(false));
+        if is_absent && self.ranges.is_some() {
+            return Ok(Found::default());
+        }
+        if is_absent {
             let text = format!(
                 "name the capture files to search, or the database with `--store <DIR>`: the usual \
                  directory, {}, does not exist",
@@ -196,8 +213,11 @@ impl IdentityArgs {
             let hint = "; packets with wrong ones changed no session: is the secret of their client right?";
             screen.remark(format!("{checked}{}", if wrong > 0 { hint } else { "" }));
         }
-        if counts.packets == 0 {
-            screen.remark("no RADIUS packet was found: is the capture of the path between NAS and server?");
+        if counts.packets + counts.dhcp.messages == 0 {
+            screen.remark(
+                "no RADIUS packet and no DHCP message was found: is the capture of the path between NAS or \
+                 relay agent and server?",
+            );
         }
         let lost = [
             (
@@ -206,13 +226,15 @@ impl IdentityArgs {
                 "had to give way to others: raise `--max-sessions`, or read fewer files at once",
             ),
             (counts.requests_evicted, "request", "gave way before being answered: sessions may be missing"),
+            (counts.dhcp.exchanges_evicted, "exchange", "of DHCP gave way: hosts and lines may be missing"),
+            (counts.dhcp.malformed, "datagram", "on the ports of DHCP could not be read: was it cut?"),
             (counts.names_dropped, "name", "of packets with too many were not read"),
             (counts.addresses_dropped, "address", "of packets with too many were not read"),
         ];
         for (count, noun, what) in lost.into_iter().filter(|(count, ..)| *count > 0) {
             screen.remark(format!("{} {what}", counted(count, noun)));
         }
-        if self.format == Format::Table && files > 1 && counts.packets > 0 {
+        if self.format == Format::Table && files > 1 && counts.packets + counts.dhcp.messages > 0 {
             screen.remark("frames are numbered in each file on its own");
         }
     }
@@ -222,6 +244,13 @@ impl IdentityArgs {
 fn endpoint(text: &str) -> Option<(IpAddr, Option<u16>)> {
     let address = text.parse().ok().map(|address: IpAddr| (address, None));
     address.or_else(|| text.parse().ok().map(|end: SocketAddr| (end.ip(), Some(end.port()))))
+}
+
+/// Reads the file of ranges.
+fn read_ranges(path: &Path) -> anyhow::Result<Vec<Identity>> {
+    let text = std::fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read the ranges in `{}`", path.display()))?;
+    static_ranges(&text, &path.display().to_string()).context("cannot read static ranges")
 }
 
 /// What is asked: who had an address, or what a user had; everything where it is neither.
@@ -235,6 +264,11 @@ struct Question {
 }
 
 impl Question {
+    /// Whether anything is asked for.
+    fn is_asked(&self) -> bool {
+        self.address.is_some() || self.user.is_some()
+    }
+
     /// Whether a session is of the user who is asked for, if one is, and at that time.
     fn is_about(&self, session: &Identity) -> bool {
         let Some(user) = &self.user else { return true };
@@ -300,12 +334,31 @@ fn write_sessions(
     if is_stored {
         return Ok(());
     }
+    write_dhcp(&counts.dhcp, out)?;
+    if counts.packets == 0 && counts.dhcp.messages > 0 {
+        return Ok(());
+    }
     let Counts { packets, retransmissions, malformed, unpaired, unanswered, rejected, .. } = *counts;
     let packets = counted(packets, "RADIUS packet");
     writeln!(
         out,
         "{packets}: {retransmissions} repeated, {unanswered} without an answer, {unpaired} answers without \
          a request, {rejected} rejections, {malformed} malformed"
+    )
+}
+
+fn write_dhcp(counts: &DhcpCounts, out: &mut dyn Write) -> io::Result<()> {
+    let DhcpCounts { messages, relayed, retransmissions, malformed, unpaired, unanswered, rejected, .. } =
+        *counts;
+    if messages + malformed == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}: {relayed} on the other side of a relay agent, {retransmissions} repeated, {unanswered} \
+         exchanges without an answer, {unpaired} answers without a request, {rejected} refusals, \
+         {malformed} malformed",
+        counted(messages, "DHCP message")
     )
 }
 

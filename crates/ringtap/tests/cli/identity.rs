@@ -172,3 +172,52 @@ fn arguments_that_make_no_question_are_refused() {
         assert!(refused.err.contains(said), "{refused:?}");
     }
 }
+
+/// What a server sends to the relay agent 192.0.2.1, which serves line 7: a DHCPACK for an hour.
+fn acknowledged() -> Vec<u8> {
+    let mut bytes = vec![0; 240];
+    bytes[..8].copy_from_slice(&[2, 1, 6, 1, 0, 0, 0, 9]);
+    bytes[16..20].copy_from_slice(&[203, 0, 113, 7]);
+    bytes[24..28].copy_from_slice(&[192, 0, 2, 1]);
+    bytes[28..34].copy_from_slice(&[2, 0, 0x5e, 0x10, 0, 1]);
+    bytes[236..].copy_from_slice(&[99, 130, 83, 99]);
+    bytes.extend([53, 1, 5, 51, 4, 0, 0, 14, 16, 82, 8, 1, 6]);
+    bytes.extend(b"line 7\xff");
+    bytes
+}
+
+#[test]
+fn leases_of_dhcp_and_ranges_of_a_file_answer_beside_sessions_of_radius() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut built = Built::default();
+    built.udp(0, (250, 67), (1, 67), &acknowledged());
+    built.udp(50, (250, 67), (1, 67), &[1, 2, 3]);
+    let path = folder.path().join("dhcp.pcap");
+    built.write(&path);
+    let table = run(["identity", text(&path)]);
+    assert_eq!(table.status, 0, "{table:?}");
+    for shown in ["02:00:5e:10:00:01", "203.0.113.7", "dhcpv4", "1 DHCP message: ", "1 malformed"] {
+        assert!(table.out.contains(shown), "{shown}: {}", table.out);
+    }
+    assert!(table.err.contains("1 datagram on the ports of DHCP"), "{table:?}");
+    let named = run(["identity", text(&path), "--user", "0200.5E10.0001", "--format", "jsonl"]);
+    let lease: serde_json::Value = serde_json::from_str(&named.out).expect("a line");
+    assert_eq!((&lease["source"], &lease["circuit"]), (&"dhcpv4".into(), &"line 7".into()));
+    assert_eq!(lease["expires_us"], 1_795_230_000_000_000_u64);
+    let radius = capture(folder.path());
+    let both = run(["identity", text(&path), text(&radius), "203.0.113.7", "--at", "2026-11-21 02:00:30"]);
+    assert!(both.out.contains("yiaddr") && both.out.contains("Framed-IP-Address"), "{both:?}");
+
+    let ranges = b"[[range]]\nnetworks = [\"198.51.100.0/24\"]\nsubscriber = \"Example Ltd\"\n";
+    let ranges = file(folder.path(), "lines.toml", ranges);
+    let asked = run(["identity", text(&path), "198.51.100.9", "--static", text(&ranges)]);
+    for shown in ["Example Ltd", "198.51.100.0/24", "static", "lines.toml:1"] {
+        assert!(asked.out.contains(shown), "{shown}: {asked:?}");
+    }
+    let listed = run(["identity", text(&path), "--static", text(&ranges)]);
+    assert!(!listed.out.contains("Example"), "a range is no session of the capture: {listed:?}");
+    let wrong = file(folder.path(), "wrong.toml", b"[[range]]\nnetwork = [\"198.51.100.0/24\"]\n");
+    let refused = run(["identity", "198.51.100.9", "--static", text(&wrong)]);
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert!(refused.err.contains("wrong.toml:2: [[range]] network: no such key: there are"), "{refused:?}");
+}

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use ringtap_capture::live::{Injector, Source};
-use ringtap_model::SessionEnd;
+use ringtap_model::{SessionEnd, SessionSource};
 use ringtap_store::IdentityReader;
 
 use crate::daemon::{Daemon, Place};
@@ -78,6 +78,72 @@ fn inside_killed() {
     }
 }
 
+#[test]
+fn leases_go_on_over_a_kill() {
+    inside("subscribers::inside_killed_with_leases");
+}
+
+#[test]
+#[ignore = "started in a network namespace by `leases_go_on_over_a_kill`"]
+fn inside_killed_with_leases() {
+    assert_inside();
+    const READ: &str = "ringtap_dhcp_messages_total{what=\"read\"}";
+    for workers in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut place = configured(dir.path(), workers);
+        let mut daemon = started(&mut place);
+        let (agent, server) = ((1, 67), (250, 67));
+        send(&[(agent, server, &dhcp(3, false)), (server, agent, &dhcp(5, false))]);
+        daemon.counts(READ, |read| read == 2);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        daemon.signal("KILL");
+        let (_, first_log) = daemon.end();
+
+        let records = dir.path().join("records");
+        let of_phone = || IdentityReader::open(&records).unwrap().named("0200.5e10.0001", None).unwrap();
+        let begun = of_phone().pop().unwrap();
+        assert_eq!((begun.end, begun.source), (None, Some(SessionSource::Dhcpv4)));
+        let hour = begun.expires.unwrap().micros() - begun.start.micros();
+        assert_eq!((hour, begun.hostname.as_deref()), (3_600_000_000, Some("phone")), "by the request");
+
+        let mut daemon = started(&mut place);
+        daemon.says("goes on with 1 session of the previous run");
+        send(&[(agent, server, &dhcp(7, true))]);
+        daemon.counts(READ, |read| read == 1);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        daemon.signal("TERM");
+        let (status, log) = daemon.end();
+        assert_eq!(status, Some(0), "{log}");
+        let ended = of_phone();
+        let [ended] = &ended[..] else { panic!("one lease: {ended:?}") };
+        assert_eq!((ended.id, ended.end_cause), (begun.id, Some(SessionEnd::Released)));
+        assert_eq!((ended.hostname.as_deref(), ended.addresses[0].until), (Some("phone"), ended.end));
+        let told = who_had("203.0.113.9", &records);
+        assert!(told.contains("02:00:5e:10:00:01") && told.contains("yiaddr"), "{told}");
+        for personal in ["phone", "203.0.113.9", "02:00:5e"] {
+            assert!(!first_log.contains(personal) && !log.contains(personal), "{first_log}\n{log}");
+        }
+    }
+}
+
+/// A message of DHCPv4 between a relay agent and a server, in hexadecimal digits.
+fn dhcp(kind: u8, has_address: bool) -> String {
+    let mut bytes = vec![0; 240];
+    bytes[..8].copy_from_slice(&[1 + u8::from(kind == 5), 1, 6, 1, 0, 0, 0, 9 + u8::from(has_address)]);
+    let at = if has_address { 12 } else { 16 };
+    bytes[at..at + 4].copy_from_slice(&[203, 0, 113, if has_address || kind == 5 { 9 } else { 0 }]);
+    bytes[24..28].copy_from_slice(&[192, 0, 2, 1]);
+    bytes[28..34].copy_from_slice(&[2, 0, 0x5e, 0x10, 0, 1]);
+    bytes[236..].copy_from_slice(&[99, 130, 83, 99]);
+    bytes.extend([53, 1, kind]);
+    match kind {
+        5 => bytes.extend([51, 4, 0, 0, 14, 16]),
+        _ => bytes.extend([&[12, 5][..], b"phone"].concat()),
+    }
+    bytes.push(255);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 fn configured(dir: &Path, workers: u8) -> Place {
     let place = Place::new(dir);
     let secrets = dir.join("secrets");
@@ -85,7 +151,7 @@ fn configured(dir: &Path, workers: u8) -> Place {
     fs::set_permissions(&secrets, fs::Permissions::from_mode(0o600)).unwrap();
     let path = place.configure(&format!("{INTERFACE}\nworkers = {workers}"), "");
     let text = fs::read_to_string(&path).unwrap();
-    let radius = format!("[radius]\nfollow = true\nsecrets = \"{}\"\n", secrets.display());
+    let radius = format!("[radius]\nfollow = true\ndhcp = true\nsecrets = \"{}\"\n", secrets.display());
     fs::write(&path, format!("{text}{radius}")).unwrap();
     place
 }
