@@ -78,7 +78,7 @@ fn frame(bytes: &[u8]) -> Vec<u8> {
 const APART: [&str; 4] = ["id", "call", "src", "dst"];
 
 fn read<R: Record>(layout: &str, compact: &[u8]) {
-    let own = Encoder::<R>::fields(&APART);
+    let own = Encoder::<R>::description(&APART);
     let column = |name: &str| match name {
         "id" | "call" => Value::Id(Id([7; 16])),
         "src" | "dst" => Value::Endpoint(Endpoint::new([192, 0, 2, 1].into(), 5060)),
