@@ -21,7 +21,7 @@
 mod sys;
 
 /// Bytes of a cache line on x86-64 and AArch64.
-pub const LINE: usize = 64;
+pub const LINE: usize = sys::LINE;
 
 /// Prefetches every cache line of an object.
 #[inline(always)]
@@ -51,8 +51,8 @@ pub fn prefetch_to_write(start: *const u8, bytes: usize) {
     }
 }
 
-/// Copies bytes to the beginning of `to`, which this processor does not read soon: where there are many, past its
-/// caches, so that it need not fetch lines that it only writes over. What does not fit is not copied.
+/// Copies bytes to the beginning of `to`, which this processor does not read soon: where there are many, past
+/// its caches, so that it need not fetch lines that it only writes over. What does not fit is not copied.
 pub fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     let length = to.len().min(from.len());
     let (to, from) = (&mut to[..length], &from[..length]);

@@ -1,5 +1,8 @@
 //! The one place with `unsafe`.
 
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
+
 /// A hint; the address is never read.
 #[inline(always)]
 pub(crate) fn prefetch(at: *const u8) {
@@ -30,8 +33,8 @@ pub(crate) fn prefetch_to_write(at: *const u8) {
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn copy_past_caches(to: &mut [u8], from: &[u8]) {
     use std::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-    let before = to.as_ptr().align_offset(crate::LINE).min(to.len());
-    let after = to.len() - (to.len() - before) % crate::LINE;
+    let before = to.as_ptr().align_offset(LINE).min(to.len());
+    let after = to.len() - (to.len() - before) % LINE;
     to[..before].copy_from_slice(&from[..before]);
     to[after..].copy_from_slice(&from[after..]);
     for (to, from) in to[before..after].chunks_exact_mut(16).zip(from[before..after].chunks_exact(16)) {

@@ -278,7 +278,8 @@ fn a_format_of_another_version_is_read() {
     assert!(read(notes).is_err());
 }
 
-/// Of most frames everything but the block is left out; files of before have whole ones, and say nothing of it.
+/// Of most frames everything but the block is left out; files of before have whole ones, and say nothing of
+/// it.
 #[test]
 fn frames_are_bare_or_whole() {
     let stream = samples::stream();
@@ -296,8 +297,8 @@ fn frames_are_bare_or_whole() {
     assert_eq!(decode(&Encoder::<Stream>::description(&["id"]), &whole), read);
 }
 
-/// A block that begins as a whole frame does, with no literals and no sequences. Blocks that are not the last,
-/// have a larger window, or another length.
+/// A block that begins as a whole frame does, with no literals and no sequences. Blocks that are not the
+/// last, have a larger window, or another length.
 #[test]
 fn a_frame_that_would_not_be_told_apart_stays_whole() {
     let empty = [&frame_header(2)[..], &[0, 0]].concat();
