@@ -282,7 +282,7 @@ fn a_format_of_another_version_is_read() {
 /// it.
 #[test]
 fn frames_are_bare_or_whole() {
-    let stream = samples::stream();
+    let stream = Stream { id: Id([7; 16]), ..samples::stream() };
     let start = stream.first.micros();
     let (read, compact) = again(&stream, start, DICTIONARY);
     assert_eq!(read.as_ref(), Ok(&stream));
