@@ -2,7 +2,6 @@
 //! others make here, of messages laid out by hand, and of the shared captures; and the leases of that server.
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on ends")]
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::fs;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -13,10 +12,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use ringtap_capture::{Capture, Merge};
+use ringtap_cases::identities::identities;
 use ringtap_cases::shared;
-use ringtap_engine::{Config, Engine, Sink, StreamEnd};
-use ringtap_identity::{Holders, IdentityTracker, Limits, Secrets, Sessions};
-use ringtap_model::{Call, Identity, Message, Registration, SessionEnd, SessionSource};
+use ringtap_identity::{Holders, Limits, Secrets, Sessions};
+use ringtap_model::{Identity, SessionEnd, SessionSource};
 use ringtap_wire::dhcp::{v4, v6};
 use ringtap_wire::frame::{Payload, decode};
 
@@ -66,7 +65,9 @@ fn leases_of_a_server_of_others_are_those_that_tshark_reads() {
         return;
     }
     let messages = compared(&path);
-    let (records, given) = (sessions(&path), tshark(&path, "dhcp.option.dhcp == 5", &["dhcp.ip.your"]));
+    let sessions = Sessions::new(Limits::default(), Secrets::default()).following_leases();
+    let (records, given) =
+        (identities(&path, sessions).unwrap(), tshark(&path, "dhcp.option.dhcp == 5", &["dhcp.ip.your"]));
     println!("dhcp: {messages} messages and {} leases of dnsmasq agree", records.len());
     assert!(messages >= 12, "{messages}");
     let of = |source| records.iter().filter(move |record| record.source == Some(source));
@@ -168,35 +169,6 @@ fn wait(done: impl Fn() -> bool) {
         assert!(began.elapsed() < Duration::from_secs(10), "it does not come up");
         sleep(Duration::from_millis(20));
     }
-}
-
-#[derive(Default)]
-struct Found(Vec<Identity>);
-
-impl Sink for Found {
-    fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
-    fn stream(&mut self, _: StreamEnd) {}
-    fn registration(&mut self, _: Registration) {}
-    fn message(&mut self, _: Message) {}
-    fn event(&mut self, event: &dyn Any) {
-        self.0.extend(event.downcast_ref::<Identity>().cloned());
-    }
-}
-
-fn sessions(path: &Path) -> Vec<Identity> {
-    let sessions = Sessions::new(Limits::default(), Secrets::default()).following_leases();
-    let mut engine = Engine::with_tracker(Config::default(), IdentityTracker::new(sessions));
-    let (mut frames, mut found) = (Merge::new(&[Capture::open(path, None).unwrap()]), Found::default());
-    loop {
-        let batch = frames.batch(512);
-        if batch.is_empty() {
-            break;
-        }
-        engine.batch(&batch, &mut found);
-    }
-    engine.close(&mut found);
-    found.0.sort_by_key(|record| record.start);
-    found.0
 }
 
 /// Compares all messages of a capture, and returns how many there are.

@@ -2,16 +2,14 @@
 //! every address of the sessions that follow from them.
 #![expect(clippy::expect_used, reason = "what cannot be read fails the test")]
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
 use ringtap_capture::{Capture, Merge};
+use ringtap_cases::identities::identities;
 use ringtap_cases::shared;
-use ringtap_engine::{Config, Engine, Sink, StreamEnd};
-use ringtap_identity::{IdentityTracker, Limits, Secrets, Sessions};
-use ringtap_model::{Call, Identity, Message, Registration};
+use ringtap_identity::{Limits, Secrets, Sessions};
 use ringtap_wire::frame::{Payload, decode};
 use ringtap_wire::radius::{Number, View};
 
@@ -62,7 +60,8 @@ fn sessions_have_the_addresses_that_tshark_reads() {
     let Some(folder) = ringtap_testing::shared() else { return };
     let (mut captures, mut addresses) = (0, 0);
     for path in shared::captures(&folder.join("captures/radius")) {
-        let sessions = sessions(&path);
+        let sessions = Sessions::new(Limits::default(), Secrets::default());
+        let sessions = identities(&path, sessions).expect("a capture");
         let given = given(&path);
         let of_attribute = sessions.iter().flat_map(|session| &session.addresses);
         let framed = of_attribute.filter(|held| held.attribute == "Framed-IP-Address");
@@ -73,35 +72,6 @@ fn sessions_have_the_addresses_that_tshark_reads() {
     }
     println!("radius: {addresses} addresses of {captures} captures agree");
     assert!(captures >= 4 && addresses >= 5, "{captures}, {addresses}");
-}
-
-#[derive(Default)]
-struct Found(Vec<Identity>);
-
-impl Sink for Found {
-    fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
-    fn stream(&mut self, _: StreamEnd) {}
-    fn registration(&mut self, _: Registration) {}
-    fn message(&mut self, _: Message) {}
-    fn event(&mut self, event: &dyn Any) {
-        self.0.extend(event.downcast_ref::<Identity>().cloned());
-    }
-}
-
-fn sessions(path: &Path) -> Vec<Identity> {
-    let capture = Capture::open(path, None).expect("a capture");
-    let tracker = IdentityTracker::new(Sessions::new(Limits::default(), Secrets::default()));
-    let mut engine = Engine::with_tracker(Config::default(), tracker);
-    let (mut frames, mut found) = (Merge::new(&[capture]), Found::default());
-    loop {
-        let batch = frames.batch(512);
-        if batch.is_empty() {
-            break;
-        }
-        engine.batch(&batch, &mut found);
-    }
-    engine.close(&mut found);
-    found.0
 }
 
 /// Framed-IP-Addresses by tshark, but those that leave the choice to somebody else.
