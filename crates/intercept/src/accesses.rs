@@ -25,10 +25,20 @@ struct Communication {
     cin: Cin,
     /// None for addresses that the order names.
     session: Option<Id>,
-    held: Vec<Holding>,
+    /// Each with when it began.
+    held: Vec<(Holding, Nanos)>,
+    /// How many it has or had that packets may still be found by.
+    remembered: usize,
+    has_ended: bool,
     /// What it was like when it was last told.
     last: AccessIri,
     at: Nanos,
+}
+
+impl Communication {
+    fn new(order: Arc<Order>, cin: Cin, held: Vec<(Holding, Nanos)>, last: AccessIri, at: Nanos) -> Self {
+        Self { order, cin, session: None, held, remembered: 0, has_ended: false, last, at }
+    }
 }
 
 /// The communications, by number.
@@ -69,16 +79,14 @@ impl Accesses {
         if networks.is_empty() {
             return;
         }
-        let held: Vec<Holding> =
-            networks.iter().map(|network| Holding { network: *network, ports: None }).collect();
+        // Whatever the time: the order's own begin and end decide.
+        let always = |network: &Network| (Holding { network: *network, ports: None }, Nanos::ZERO);
+        let held = networks.iter().map(always).collect();
         let mut iri = AccessIri::new(AccessEvent::StartWhileActive, b"", AccessType::Undefined);
         iri.authentication = Some(Authentication::Static);
         iri.addresses = networks.iter().map(|network| target_address(network, Assignment::Static)).collect();
         let cin = cin([&b"addresses"[..], order.liid.octets()]);
-        self.begin(
-            Communication { order: Arc::clone(order), cin, session: None, held, last: iri, at: now },
-            out,
-        );
+        self.begin(Communication::new(Arc::clone(order), cin, held, iri, now), out);
     }
 
     /// A session as it is now, and the orders that are about it. `is_new_order`: it may have begun before
@@ -119,17 +127,19 @@ impl Accesses {
         let event = if is_new_order { AccessEvent::StartWhileActive } else { AccessEvent::Accept };
         let iri = iri_of(record, event);
         let cin = cin([&b"session"[..], &record.id.0]);
-        let (order, session, at) = (Arc::clone(order), Some(record.id), record.last.max(order.begins));
-        self.begin(Communication { order, cin, session, held: holdings(record), last: iri, at }, out);
+        let at = record.last.max(order.begins);
+        let begun = Communication::new(Arc::clone(order), cin, holdings(record), iri, at);
+        self.begin(Communication { session: Some(record.id), ..begun }, out);
     }
 
-    fn begin(&mut self, communication: Communication, out: &mut Told<'_>) {
+    fn begin(&mut self, mut communication: Communication, out: &mut Told<'_>) {
         if self.communications.len() >= self.most {
             out.figures(&communication.order).dropped += 1;
             return;
         }
         let number = self.free_number();
-        communication.held.iter().for_each(|holding| self.addresses.add(holding, number));
+        communication.held.iter().for_each(|(holding, from)| self.addresses.add(holding, *from, number));
+        communication.remembered = communication.held.len();
         if let Some(session) = communication.session {
             self.by_session.entry(session).or_default().push(number);
         }
@@ -156,22 +166,26 @@ impl Accesses {
     /// The session of a communication changed, or was reported on.
     fn go_on(&mut self, number: u32, record: &Identity, out: &mut Told<'_>) {
         let Some(known) = self.communications.get_mut(&number) else { return };
-        let held = if record.end.is_none() { holdings(record) } else { Vec::new() };
-        for holding in known.held.iter().filter(|holding| !held.contains(holding)) {
-            self.addresses.remove(holding, number);
-        }
-        for holding in held.iter().filter(|holding| !known.held.contains(holding)) {
-            self.addresses.add(holding, number);
-        }
-        known.held = held;
         let (order, cin) = (Arc::clone(&known.order), known.cin);
         if let Some(end) = record.end {
-            self.remove(number);
+            self.end(number, end);
             let mut iri = iri_of(record, AccessEvent::End);
             iri.end = Some(end);
             iri.end_reason = Some(end_reason(record));
             out.iri(&order, cin, IriKind::End, end.max(order.begins), iri);
             return;
+        }
+        let held = holdings(record);
+        let has = |held: &[(Holding, Nanos)], wanted: &Holding| held.iter().any(|(one, _)| one == wanted);
+        let (kept, gone): (Vec<_>, Vec<_>) = known.held.drain(..).partition(|(one, _)| has(&held, one));
+        gone.iter().for_each(|(holding, _)| self.addresses.end(holding, until(record, holding), number));
+        known.held = kept;
+        for (holding, from) in held {
+            if !has(&known.held, &holding) {
+                self.addresses.add(&holding, from, number);
+                known.held.push((holding, from));
+                known.remembered += 1;
+            }
         }
         let iri = iri_of(record, AccessEvent::Interim);
         if record.last > known.at || iri.addresses != known.last.addresses {
@@ -182,21 +196,27 @@ impl Accesses {
 
     /// An order ended: so do all that it is about, without another word of what they do.
     pub(crate) fn end_order(&mut self, order: &Arc<Order>, now: Nanos, out: &mut Told<'_>) {
-        let of_order =
-            |(number, known): (&u32, &Communication)| Arc::ptr_eq(&known.order, order).then_some(*number);
+        let of_order = |(number, known): (&u32, &Communication)| {
+            (!known.has_ended && Arc::ptr_eq(&known.order, order)).then_some(*number)
+        };
         let mut numbers: Vec<u32> = self.communications.iter().filter_map(of_order).collect();
         numbers.sort_unstable();
         for number in numbers {
-            if let Some(mut known) = self.remove(number) {
+            self.end(number, now);
+            // Nothing is given any more, not even what turns out late.
+            if let Some(mut known) = self.communications.remove(&number) {
                 known.last.event = AccessEvent::EndWhileActive;
                 out.iri(order, known.cin, IriKind::End, now, known.last);
             }
         }
+        self.communications.retain(|_, known| !Arc::ptr_eq(&known.order, order));
     }
 
-    fn remove(&mut self, number: u32) -> Option<Communication> {
-        let known = self.communications.remove(&number)?;
-        known.held.iter().for_each(|holding| self.addresses.remove(holding, number));
+    /// A communication is over. What was sent before may still be looked at, until it is forgotten.
+    fn end(&mut self, number: u32, at: Nanos) {
+        let Some(known) = self.communications.get_mut(&number) else { return };
+        known.has_ended = true;
+        known.held.drain(..).for_each(|(holding, _)| self.addresses.end(&holding, at, number));
         if let Some(session) = known.session
             && let Some(numbers) = self.by_session.get_mut(&session)
         {
@@ -205,11 +225,24 @@ impl Accesses {
                 self.by_session.remove(&session);
             }
         }
-        Some(known)
+        if known.remembered == 0 {
+            self.communications.remove(&number);
+        }
+    }
+
+    /// What follows is of that time, or of a moment before.
+    pub(crate) fn advance(&mut self, now: Nanos) {
+        for number in self.addresses.advance(now) {
+            let Some(known) = self.communications.get_mut(&number) else { continue };
+            known.remembered = known.remembered.saturating_sub(1);
+            if known.has_ended && known.remembered == 0 {
+                self.communications.remove(&number);
+            }
+        }
     }
 
     /// A packet that may be a target's. Each order gets it once, by the outermost of its headers that is
-    /// about the target.
+    /// about the target. When it was sent decides whose it is, not when it is looked at.
     pub(crate) fn packet(&mut self, seen: &TargetSeen<'_>, out: &mut Told<'_>) {
         let frame = seen.frames.last().copied();
         if self.frame != frame {
@@ -222,7 +255,8 @@ impl Accesses {
         for (address, port, direction) in ends {
             for holder in self.addresses.find(address) {
                 let Some(known) = self.communications.get(&holder.number) else { continue };
-                if !known.order.delivers.content() || self.served.contains(&known.order.liid) {
+                let is_served = self.served.contains(&known.order.liid);
+                if !holder.had_it_at(seen.time) || !known.order.delivers.content() || is_served {
                     continue;
                 }
                 match (holder.ports, port) {
@@ -309,7 +343,7 @@ fn iri_of(record: &Identity, event: AccessEvent) -> AccessIri {
     let mut iri = AccessIri::new(event, user.as_bytes(), AccessType::Undefined);
     iri.addresses = holdings(record)
         .iter()
-        .map(|holding| target_address(&holding.network, Assignment::Dynamic))
+        .map(|(holding, _)| target_address(&holding.network, Assignment::Dynamic))
         .collect();
     iri.network_id.clone_from(&record.station);
     iri.equipment_id = record.circuit.clone().or_else(|| record.remote.clone());
@@ -338,10 +372,16 @@ fn end_reason(record: &Identity) -> EndReason {
     }
 }
 
-/// What a session has now.
-fn holdings(record: &Identity) -> Vec<Holding> {
+/// What a session has now, and since when.
+fn holdings(record: &Identity) -> Vec<(Holding, Nanos)> {
     let is_held = |held: &&HeldAddress| held.until.is_none();
-    record.addresses.iter().filter(is_held).filter_map(holding).collect()
+    record.addresses.iter().filter(is_held).filter_map(|held| Some((holding(held)?, held.from))).collect()
+}
+
+/// Until when a session had what it does not have any more.
+fn until(record: &Identity, wanted: &Holding) -> Nanos {
+    let is_it = |held: &&HeldAddress| holding(held).is_some_and(|one| one == *wanted);
+    record.addresses.iter().filter(is_it).filter_map(|held| held.until).max().unwrap_or(record.last)
 }
 
 fn holding(held: &HeldAddress) -> Option<Holding> {

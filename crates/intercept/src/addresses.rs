@@ -1,11 +1,11 @@
 //! Whose an address is.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 use ringtap_engine::Targets;
-use ringtap_model::Network;
+use ringtap_model::{Nanos, Network};
 
 /// Part of a network that belongs to one communication.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,35 +15,63 @@ pub(crate) struct Holding {
     pub(crate) ports: Option<(u16, u16)>,
 }
 
-/// Networks of targets, each with the numbers of the communications that have it. What is in here is also
-/// among the engine's targets.
+/// Networks of targets, each with the numbers of the communications that have it, or had it a moment ago: packets
+/// may be looked at a little later than what ended it. What is in here is also among the engine's targets.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     networks: HashMap<(IpAddr, u8), Vec<Holder>>,
     /// How many networks there are of each length: IPv4, IPv6.
     lengths: [Vec<u32>; 2],
+    /// Who no longer has a network, in the order in which that was known.
+    past: VecDeque<Past>,
+    /// The latest time that was told.
+    now: Nanos,
     targets: Arc<Targets>,
 }
 
-/// Who has a network.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Who has a network, and from when until before when.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
     /// Number of the communication.
     pub(crate) number: u32,
     pub(crate) ports: Option<(u16, u16)>,
+    from: Nanos,
+    until: Nanos,
+}
+
+impl Holder {
+    /// Whether what was sent then was its own.
+    pub(crate) fn had_it_at(&self, time: Nanos) -> bool {
+        (self.from..self.until).contains(&time)
+    }
+}
+
+/// Somebody who no longer has a network.
+#[derive(Debug)]
+struct Past {
+    holding: Holding,
+    number: u32,
+    /// When it was known.
+    known: Nanos,
 }
 
 impl Addresses {
     pub(crate) fn new(targets: Arc<Targets>) -> Self {
-        Self { networks: HashMap::new(), lengths: [vec![0; 33], vec![0; 129]], targets }
+        Self {
+            networks: HashMap::new(),
+            lengths: [vec![0; 33], vec![0; 129]],
+            past: VecDeque::new(),
+            now: Nanos::ZERO,
+            targets,
+        }
     }
 
     /// A communication got part of a network.
-    pub(crate) fn add(&mut self, holding: &Holding, number: u32) {
+    pub(crate) fn add(&mut self, holding: &Holding, from: Nanos, number: u32) {
         let Holding { network, ports } = *holding;
         let (first, bits) = (network.ends().0, network.bits());
         let holders = self.networks.entry((first, bits)).or_default();
-        holders.push(Holder { number, ports });
+        holders.push(Holder { number, ports, from, until: Nanos::MAX });
         if holders.len() == 1 {
             if let Some(count) = self.lengths[usize::from(first.is_ipv6())].get_mut(usize::from(bits)) {
                 *count += 1;
@@ -52,14 +80,38 @@ impl Addresses {
         }
     }
 
-    /// A communication no longer has it.
-    pub(crate) fn remove(&mut self, holding: &Holding, number: u32) {
-        let Holding { network, ports } = *holding;
-        let (first, bits) = (network.ends().0, network.bits());
-        let Some(holders) = self.networks.get_mut(&(first, bits)) else { return };
-        let Some(place) = holders.iter().position(|holder| *holder == Holder { number, ports }) else {
-            return;
+    /// A communication has it until then.
+    pub(crate) fn end(&mut self, holding: &Holding, until: Nanos, number: u32) {
+        let (first, bits) = (holding.network.ends().0, holding.network.bits());
+        let holders = self.networks.get_mut(&(first, bits)).map(Vec::as_mut_slice).unwrap_or_default();
+        let is_it = |holder: &&mut Holder| {
+            holder.number == number && holder.ports == holding.ports && holder.until == Nanos::MAX
         };
+        if let Some(holder) = holders.iter_mut().find(is_it) {
+            holder.until = until;
+            self.past.push_back(Past { holding: *holding, number, known: self.now });
+        }
+    }
+
+    /// Nothing from before `now` less [`KEPT`] comes any more. Those are forgotten whose time was over then: returns
+    /// their numbers, once for each network.
+    pub(crate) fn advance(&mut self, now: Nanos) -> Vec<u32> {
+        self.now = self.now.max(now);
+        let mut forgotten = Vec::new();
+        while let Some(past) = self.past.pop_front_if(|past| past.known + KEPT <= self.now) {
+            self.forget(&past.holding, past.number);
+            forgotten.push(past.number);
+        }
+        forgotten
+    }
+
+    fn forget(&mut self, holding: &Holding, number: u32) {
+        let (first, bits) = (holding.network.ends().0, holding.network.bits());
+        let Some(holders) = self.networks.get_mut(&(first, bits)) else { return };
+        let is_it = |holder: &Holder| {
+            holder.number == number && holder.ports == holding.ports && holder.until != Nanos::MAX
+        };
+        let Some(place) = holders.iter().position(is_it) else { return };
         holders.remove(place);
         if holders.is_empty() {
             self.networks.remove(&(first, bits));
@@ -93,3 +145,6 @@ fn first_of(address: IpAddr, bits: u8) -> IpAddr {
         }
     }
 }
+
+/// How long somebody who no longer has a network is remembered: longer than packets are looked at late.
+const KEPT: Nanos = Nanos::from_secs(1);

@@ -25,8 +25,7 @@ const MOST_ENDPOINTS: usize = 32;
 struct WatchedCall {
     call_id: Vec<u8>,
     cin: Cin,
-    /// Each with the party that it is about.
-    orders: Vec<(Arc<Order>, Party)>,
+    watchers: Vec<Watcher>,
     /// Who sent the first message.
     caller: Endpoint,
     /// Where the caller and the callee want media.
@@ -34,6 +33,14 @@ struct WatchedCall {
     is_released: bool,
     /// Its end was told.
     has_ended: bool,
+}
+
+/// An order that is about a call, through the party that is its target, from a message on.
+#[derive(Debug)]
+struct Watcher {
+    order: Arc<Order>,
+    party: Party,
+    from: Nanos,
 }
 
 /// A packet whose frame is at hand at the end of its batch.
@@ -104,7 +111,7 @@ impl Calls {
             let call = WatchedCall {
                 cin: cin_of(seen.message),
                 call_id,
-                orders: Vec::new(),
+                watchers: Vec::new(),
                 caller,
                 media: Default::default(),
                 is_released: self.released == Some(number),
@@ -132,8 +139,8 @@ impl Calls {
     /// An order has ended.
     pub(crate) fn end_order(&mut self, order: &Arc<Order>) {
         self.watched.retain(|_, call| {
-            call.orders.retain(|(other, _)| !Arc::ptr_eq(other, order));
-            !call.orders.is_empty() || call.forget_media(&self.targets)
+            call.watchers.retain(|watcher| !Arc::ptr_eq(&watcher.order, order));
+            !call.watchers.is_empty() || call.forget_media(&self.targets)
         });
         self.waiting.retain(|waiting| !Arc::ptr_eq(&waiting.order, order));
     }
@@ -164,7 +171,9 @@ impl Calls {
 
     fn media(&mut self, packet: &MediaPacket<'_>, out: &mut Told<'_>) {
         let Some(call) = packet.call.and_then(|number| self.watched.get(&number)) else { return };
-        for (order, party) in call.orders.iter().filter(|(order, _)| order.delivers.content()) {
+        // What was sent before and is looked at late is not of what the message began.
+        let wants = |watcher: &&Watcher| watcher.order.delivers.content() && watcher.from <= packet.at;
+        for Watcher { order, party, .. } in call.watchers.iter().filter(wants) {
             let direction = call.direction(packet.ends, *party);
             match (packet.frames, packet.whole) {
                 ([frame], _) => {
@@ -207,14 +216,14 @@ impl WatchedCall {
         out: &mut Told<'_>,
     ) {
         self.learn_media(seen, targets);
-        let known = self.orders.len();
+        let known = self.watchers.len();
         for (order, party) in matched {
-            if !self.orders.iter().any(|(other, _)| Arc::ptr_eq(other, order)) {
-                self.orders.push((Arc::clone(order), *party));
+            if !self.watchers.iter().any(|watcher| Arc::ptr_eq(&watcher.order, order)) {
+                self.watchers.push(Watcher { order: Arc::clone(order), party: *party, from: seen.time });
             }
         }
         let ends = self.is_released && !self.has_ended;
-        for (place, (order, _)) in self.orders.iter().enumerate() {
+        for (place, Watcher { order, .. }) in self.watchers.iter().enumerate() {
             let kind = match () {
                 () if place >= known && !self.has_ended => IriKind::Begin,
                 () if ends => IriKind::End,

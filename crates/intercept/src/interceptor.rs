@@ -68,6 +68,7 @@ impl Interceptor {
 
     /// What follows is of that time, or of a later one.
     pub fn advance(&mut self, now: Nanos, product: &mut dyn Product) -> WantsSessions {
+        self.accesses.advance(now);
         let change = self.orders.advance(now);
         change.is_some_and(|change| self.apply(change, product))
     }

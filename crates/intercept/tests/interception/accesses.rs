@@ -86,6 +86,41 @@ fn a_session_is_the_targets_from_the_accept_to_the_stop_whatever_the_batches() {
     }
 }
 
+/// When it was sent decides whose a packet is, where it is looked at a moment later than what came after it.
+#[test]
+fn what_is_looked_at_late_is_whose_it_was_when_it_was_sent() {
+    let mut wire = Wire::default();
+    let alice = [user("alice"), session("S1"), v4("203.0.113.7")];
+    wire.accounting(10, START, &alice);
+    wire.udp(9, "203.0.113.7:4000", OTHER, b"before alice");
+    wire.udp(11, "203.0.113.7:4000", OTHER, b"of alice");
+    wire.accounting(20, STOP, &alice);
+    wire.accounting(20, START, &[user("bob"), session("S2"), v4("203.0.113.7")]);
+    wire.udp(20, "203.0.113.7:4000", OTHER, b"of bob");
+    wire.udp(19, OTHER, "203.0.113.7:4000", b"to alice");
+    wire.udp(22, "198.51.100.9:4000", OTHER, b"of a stranger");
+    wire.udp(19, OTHER, "203.0.113.7:4000", b"too late");
+    for batch in [1, 3, 64] {
+        let orders = ["alice", "bob"].map(|name| {
+            order(
+                if name == "bob" { "LI-2" } else { "LI-1" },
+                Delivers::Content,
+                &[&format!("user:{name}")],
+                0..28,
+            )
+        });
+        let (kept, _) = wire.intercepted(&orders, batch);
+        let of = |liid: &str| -> Vec<String> {
+            kept.content().into_iter().filter(|(own, ..)| own == liid).map(|(.., text)| text).collect()
+        };
+        // Time is told with each batch.
+        let too_late = if batch == 1 { None } else { Some("too late") };
+        let wanted: Vec<&str> = ["of alice", "to alice"].into_iter().chain(too_late).collect();
+        assert_eq!(of("LI-1"), wanted, "batches of {batch}");
+        assert_eq!(of("LI-2"), ["of bob"], "batches of {batch}");
+    }
+}
+
 #[test]
 fn each_order_gets_exactly_what_it_delivers() {
     let orders = [

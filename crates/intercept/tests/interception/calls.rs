@@ -53,6 +53,27 @@ fn call() -> Wire {
     wire
 }
 
+/// Sound that was sent to the same port before the call, and is looked at during it, was somebody else's.
+#[test]
+fn sound_of_before_that_is_looked_at_late_is_not_of_the_call() {
+    let mut wire = Wire::default();
+    let invite = "INVITE sip:+441604960001@example.net SIP/2.0";
+    wire.sip(10, (CALLER, CALLEE), &message(invite, "1 INVITE", "", &sdp("192.0.2.11", 4000)));
+    wire.udp(9, "192.0.2.21:6000", "192.0.2.11:4000", &rtp(1));
+    (2..=4).for_each(|sequence| wire.udp(11, "192.0.2.21:6000", "192.0.2.11:4000", &rtp(sequence)));
+    let order = order("LI-1", Delivers::Content, &["sip:alice@example.org"], 0..1000);
+    let (kept, _) = wire.intercepted(&[order], 2);
+    let sequences: Vec<u8> = kept
+        .0
+        .iter()
+        .filter_map(|given| match given {
+            Given::Content { packet, .. } => Some(packet[28 + 3]),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(sequences, [2, 3, 4]);
+}
+
 #[test]
 fn a_call_of_a_target_with_its_messages_and_its_media_whoever_it_is() {
     for (target, directions) in [
