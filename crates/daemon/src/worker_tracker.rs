@@ -1,13 +1,13 @@
 //! The tracker of a worker's engine: signalling that other threads follow.
 
 use ringtap_engine::{Context, Datagram, Engine, Sink, SipMessage, Tracker, Wants};
-use ringtap_identity::{PORTS, is_dhcp, is_radius};
+use ringtap_identity::{PORTS, is_radius};
 
 use crate::intercept::{Feeds, PacketFeed, SignallingFeed};
 use crate::radius::RadiusFeed;
 
-/// Passes packets of RADIUS and DHCP to the thread that follows sessions, and all signalling but DHCP to the
-/// one that intercepts.
+/// Passes packets of RADIUS and DHCP to the thread that follows sessions, and all signalling to the one that
+/// intercepts.
 #[derive(Debug)]
 pub(crate) struct WorkerTracker {
     pub(crate) radius: RadiusFeed,
@@ -20,7 +20,7 @@ impl Tracker for WorkerTracker {
 
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, _: &mut Context<'_, S>) {
         self.radius.datagram(datagram);
-        if let Some(intercept) = self.intercept.as_mut().filter(|_| !is_dhcp(datagram)) {
+        if let Some(intercept) = &mut self.intercept {
             intercept.datagram(datagram);
         }
     }

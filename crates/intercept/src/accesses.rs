@@ -10,11 +10,11 @@ use ringtap_handover::{
     EndReason, Iri, IriEvent, IriKind, PointOfPresence, TargetAddress,
 };
 use ringtap_identity::Attempt;
-use ringtap_model::{HeldAddress, Id, Identity, Nanos, Network, SessionEnd};
+use ringtap_model::{HeldAddress, Id, Identity, Nanos, Network, SessionEnd, SessionSource};
 use ringtap_warrant::{Liid, Order};
 use sha2::{Digest, Sha256};
 
-use crate::addresses::{Addresses, Holding};
+use crate::addresses::{Addresses, Held, Holding};
 use crate::orders::Orders;
 use crate::product::{Figures, Product};
 
@@ -25,8 +25,7 @@ struct Communication {
     cin: Cin,
     /// None for addresses that the order names.
     session: Option<Id>,
-    /// Each with when it began.
-    held: Vec<(Holding, Nanos)>,
+    held: Vec<(Holding, Held)>,
     /// How many it has or had that packets may still be found by.
     remembered: usize,
     has_ended: bool,
@@ -36,7 +35,7 @@ struct Communication {
 }
 
 impl Communication {
-    fn new(order: Arc<Order>, cin: Cin, held: Vec<(Holding, Nanos)>, last: AccessIri, at: Nanos) -> Self {
+    fn new(order: Arc<Order>, cin: Cin, held: Vec<(Holding, Held)>, last: AccessIri, at: Nanos) -> Self {
         Self { order, cin, session: None, held, remembered: 0, has_ended: false, last, at }
     }
 }
@@ -80,8 +79,9 @@ impl Accesses {
             return;
         }
         // Whatever the time: the order's own begin and end decide.
-        let always = |network: &Network| (Holding { network: *network, ports: None }, Nanos::ZERO);
-        let held = networks.iter().map(always).collect();
+        let always = Held { from: Nanos::ZERO, until: Nanos::MAX };
+        let held = networks.iter().map(|network| (Holding { network: *network, ports: None }, always));
+        let held = held.collect();
         let mut iri = AccessIri::new(AccessEvent::StartWhileActive, b"", AccessType::Undefined);
         iri.authentication = Some(Authentication::Static);
         iri.addresses = networks.iter().map(|network| target_address(network, Assignment::Static)).collect();
@@ -138,7 +138,7 @@ impl Accesses {
             return;
         }
         let number = self.free_number();
-        communication.held.iter().for_each(|(holding, from)| self.addresses.add(holding, *from, number));
+        communication.held.iter().for_each(|(holding, time)| self.addresses.add(holding, *time, number));
         communication.remembered = communication.held.len();
         if let Some(session) = communication.session {
             self.by_session.entry(session).or_default().push(number);
@@ -176,14 +176,16 @@ impl Accesses {
             return;
         }
         let held = holdings(record);
-        let has = |held: &[(Holding, Nanos)], wanted: &Holding| held.iter().any(|(one, _)| one == wanted);
+        let has = |held: &[(Holding, Held)], wanted: &Holding| held.iter().any(|(one, _)| one == wanted);
         let (kept, gone): (Vec<_>, Vec<_>) = known.held.drain(..).partition(|(one, _)| has(&held, one));
         gone.iter().for_each(|(holding, _)| self.addresses.end(holding, until(record, holding), number));
         known.held = kept;
-        for (holding, from) in held {
-            if !has(&known.held, &holding) {
-                self.addresses.add(&holding, from, number);
-                known.held.push((holding, from));
+        for (holding, time) in held {
+            if has(&known.held, &holding) {
+                self.addresses.extend(&holding, time.until, number);
+            } else {
+                self.addresses.add(&holding, time, number);
+                known.held.push((holding, time));
                 known.remembered += 1;
             }
         }
@@ -357,7 +359,11 @@ fn iri_of(record: &Identity, event: AccessEvent) -> AccessIri {
     iri.start = Some(record.start);
     // RADIUS counts from the side of the NAS: its input is what the target sent.
     (iri.octets_sent, iri.octets_received) = (record.octets_in, record.octets_out);
-    iri.authentication = Some(Authentication::Radius);
+    iri.authentication = Some(match record.source.unwrap_or(SessionSource::Radius) {
+        SessionSource::Radius => Authentication::Radius,
+        SessionSource::Dhcpv4 | SessionSource::Dhcpv6 => Authentication::Dhcp,
+        SessionSource::Static => Authentication::Static,
+    });
     iri
 }
 
@@ -372,10 +378,12 @@ fn end_reason(record: &Identity) -> EndReason {
     }
 }
 
-/// What a session has now, and since when.
-fn holdings(record: &Identity) -> Vec<(Holding, Nanos)> {
+/// What a session has now, since when, and until when if nothing is heard of it: a lease ends by itself.
+fn holdings(record: &Identity) -> Vec<(Holding, Held)> {
+    let until = record.expires.unwrap_or(Nanos::MAX);
     let is_held = |held: &&HeldAddress| held.until.is_none();
-    record.addresses.iter().filter(is_held).filter_map(|held| Some((holding(held)?, held.from))).collect()
+    let timed = |held: &HeldAddress| Some((holding(held)?, Held { from: held.from, until }));
+    record.addresses.iter().filter(is_held).filter_map(timed).collect()
 }
 
 /// Until when a session had what it does not have any more.

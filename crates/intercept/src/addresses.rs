@@ -29,20 +29,28 @@ pub(crate) struct Addresses {
     targets: Arc<Targets>,
 }
 
-/// Who has a network, and from when until before when.
+/// Who has a network.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
     /// Number of the communication.
     pub(crate) number: u32,
     pub(crate) ports: Option<(u16, u16)>,
-    from: Nanos,
-    until: Nanos,
+    time: Held,
+    /// It is among [`Addresses::past`].
+    is_past: bool,
+}
+
+/// From when until before when somebody has a network.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) from: Nanos,
+    pub(crate) until: Nanos,
 }
 
 impl Holder {
     /// Whether what was sent then was its own.
     pub(crate) fn had_it_at(&self, time: Nanos) -> bool {
-        (self.from..self.until).contains(&time)
+        (self.time.from..self.time.until).contains(&time)
     }
 }
 
@@ -67,11 +75,11 @@ impl Addresses {
     }
 
     /// A communication got part of a network.
-    pub(crate) fn add(&mut self, holding: &Holding, from: Nanos, number: u32) {
+    pub(crate) fn add(&mut self, holding: &Holding, time: Held, number: u32) {
         let Holding { network, ports } = *holding;
         let (first, bits) = (network.ends().0, network.bits());
         let holders = self.networks.entry((first, bits)).or_default();
-        holders.push(Holder { number, ports, from, until: Nanos::MAX });
+        holders.push(Holder { number, ports, time, is_past: false });
         if holders.len() == 1 {
             if let Some(count) = self.lengths[usize::from(first.is_ipv6())].get_mut(usize::from(bits)) {
                 *count += 1;
@@ -80,17 +88,28 @@ impl Addresses {
         }
     }
 
-    /// A communication has it until then.
+    /// A communication has it longer, or shorter, than was said.
+    pub(crate) fn extend(&mut self, holding: &Holding, until: Nanos, number: u32) {
+        if let Some(holder) = self.present(holding, number) {
+            holder.time.until = until;
+        }
+    }
+
+    /// A communication has it until then, and no longer than was said.
     pub(crate) fn end(&mut self, holding: &Holding, until: Nanos, number: u32) {
-        let (first, bits) = (holding.network.ends().0, holding.network.bits());
-        let holders = self.networks.get_mut(&(first, bits)).map(Vec::as_mut_slice).unwrap_or_default();
-        let is_it = |holder: &&mut Holder| {
-            holder.number == number && holder.ports == holding.ports && holder.until == Nanos::MAX
-        };
-        if let Some(holder) = holders.iter_mut().find(is_it) {
-            holder.until = until;
+        if let Some(holder) = self.present(holding, number) {
+            holder.time.until = holder.time.until.min(until);
+            holder.is_past = true;
             self.past.push_back(Past { holding: *holding, number, known: self.now });
         }
+    }
+
+    fn present(&mut self, holding: &Holding, number: u32) -> Option<&mut Holder> {
+        let (first, bits) = (holding.network.ends().0, holding.network.bits());
+        let holders = self.networks.get_mut(&(first, bits))?;
+        holders
+            .iter_mut()
+            .find(|holder| holder.number == number && holder.ports == holding.ports && !holder.is_past)
     }
 
     /// Nothing from before `now` less [`KEPT`] comes any more. Those are forgotten whose time was over then: returns
@@ -108,9 +127,8 @@ impl Addresses {
     fn forget(&mut self, holding: &Holding, number: u32) {
         let (first, bits) = (holding.network.ends().0, holding.network.bits());
         let Some(holders) = self.networks.get_mut(&(first, bits)) else { return };
-        let is_it = |holder: &Holder| {
-            holder.number == number && holder.ports == holding.ports && holder.until != Nanos::MAX
-        };
+        let is_it =
+            |holder: &Holder| holder.number == number && holder.ports == holding.ports && holder.is_past;
         let Some(place) = holders.iter().position(is_it) else { return };
         holders.remove(place);
         if holders.is_empty() {

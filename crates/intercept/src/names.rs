@@ -4,7 +4,8 @@ use ringtap_identity::Attempt;
 use ringtap_model::Identity;
 use ringtap_warrant::Name;
 
-/// The names of a session. Its record lists User-Names, then Calling-Station-Ids, then who pays.
+/// The names of a session. Its record lists User-Names, then Calling-Station-Ids, or the MAC address of a lease,
+/// then who pays. The Subscriber-ID of a relay agent (RFC 3993, RFC 4580) is the operator's name for a user.
 pub(crate) fn of_session(record: &Identity) -> impl Iterator<Item = Name<'_>> {
     let begin = usize::from(record.user.is_some());
     let of_station = |station: &String| record.names.iter().skip(begin).position(|name| name == station);
@@ -13,7 +14,12 @@ pub(crate) fn of_session(record: &Identity) -> impl Iterator<Item = Name<'_>> {
     let (users, stations) = record.names.split_at(users);
     let users = users.iter().map(|name| Name::User(name));
     let stations = stations.iter().map(|name| Name::Calling(name));
-    users.chain(stations).chain(others(&record.called_station, &record.imsi, &record.imeisv))
+    let subscriber = record.subscriber.iter().map(|name| Name::User(name));
+    users.chain(subscriber).chain(stations).chain(others(
+        &record.called_station,
+        &record.imsi,
+        &record.imeisv,
+    ))
 }
 
 /// The names of an attempt to log in.

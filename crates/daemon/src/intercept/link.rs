@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use ringtap_capture::live::BATCH;
 use ringtap_engine::{Datagram, SipMessage, TargetSeen};
+use ringtap_identity::is_dhcp;
 use ringtap_intercept::{FrameHistory, FrameRing};
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos, Transport};
 use ringtap_wire::frame::udp_datagram;
@@ -77,7 +78,15 @@ pub(crate) struct SignallingFeed {
     numbers: Vec<u64>,
     /// A bit for each of them: it carried signalling.
     marks: [u64; BATCH / 64],
-    is_replay: bool,
+    follows: Follows,
+}
+
+/// What workers follow besides SIP and RADIUS, and how fast.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Follows {
+    /// DHCP.
+    pub(crate) leases: bool,
+    pub(crate) is_replay: bool,
 }
 
 /// The sink's side: frames that may be a target's.
@@ -89,12 +98,12 @@ pub(crate) struct PacketFeed {
 }
 
 /// Both sides of a worker.
-pub(crate) fn feeds(link: &Arc<WorkerLink>, is_replay: bool) -> (SignallingFeed, PacketFeed) {
+pub(crate) fn feeds(link: &Arc<WorkerLink>, follows: Follows) -> (SignallingFeed, PacketFeed) {
     let signalling = SignallingFeed {
         link: Arc::clone(link),
         numbers: Vec::with_capacity(BATCH),
         marks: [0; BATCH / 64],
-        is_replay,
+        follows,
     };
     (signalling, PacketFeed { link: Arc::clone(link), wanted: Vec::with_capacity(BATCH) })
 }
@@ -139,7 +148,7 @@ impl SignallingFeed {
             link.now.fetch_max(last.time.0, Ordering::Release);
         }
         let batch = link.done.fetch_add(1, Ordering::Release) + 1;
-        if self.is_replay && !frames.is_empty() {
+        if self.follows.is_replay && !frames.is_empty() {
             self.wait_for(batch);
         }
     }
@@ -153,6 +162,9 @@ impl SignallingFeed {
 
     /// A datagram that is signalling.
     pub(crate) fn datagram(&mut self, datagram: &Datagram<'_>) {
+        if !self.follows.leases && is_dhcp(datagram) {
+            return;
+        }
         let Datagram { time, src, dst, data, frames, .. } = *datagram;
         if !self.mark(frames) {
             self.pass_made((time, 0), (src, dst), data, frames);

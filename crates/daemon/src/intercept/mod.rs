@@ -32,7 +32,7 @@ use ringtap_warrant::{Register, RegisterKey};
 use crate::config::{Config, Intercept};
 use accounts::Accounts;
 use follower::{Follower, Resuming};
-use link::WorkerLink;
+use link::{Follows, WorkerLink};
 pub(crate) use link::{PacketFeed, SignallingFeed};
 use orders::OrderBook;
 pub use report::{FunctionFigures, OrderFigures, ProductReport};
@@ -46,6 +46,8 @@ pub(crate) struct InterceptStart {
     links: Vec<Arc<WorkerLink>>,
     /// How sessions are followed, with the secrets, where `[radius]` says so.
     radius: Option<(SessionLimits, Secrets)>,
+    /// DHCP is followed, too.
+    leases: bool,
 }
 
 impl InterceptStart {
@@ -78,7 +80,8 @@ impl InterceptStart {
         let (register, product) = (register.to_owned(), product.to_owned());
         let links = links.into_iter().map(Arc::new).collect();
         let radius = config.radius.settings()?;
-        Ok(Some(Self { register, product, key, functions, links, radius }))
+        let leases = config.radius.dhcp;
+        Ok(Some(Self { register, product, key, functions, links, radius, leases }))
     }
 
     /// Ports of mediation functions.
@@ -96,13 +99,13 @@ impl InterceptStart {
 pub(crate) struct Feeds {
     links: Vec<Arc<WorkerLink>>,
     targets: Arc<Targets>,
-    is_replay: bool,
+    follows: Follows,
 }
 
 impl Feeds {
     /// The two sides of a worker: one for its engine's tracker, and the other for its sink.
     pub(crate) fn of(&self, worker: usize) -> Option<(SignallingFeed, PacketFeed)> {
-        self.links.get(worker).map(|link| link::feeds(link, self.is_replay))
+        self.links.get(worker).map(|link| link::feeds(link, self.follows))
     }
 
     /// What every engine is to watch.
@@ -126,7 +129,7 @@ pub(crate) fn start(
     store: &StoreWriter,
     is_replay: bool,
 ) -> anyhow::Result<(Option<InterceptThread>, Option<Feeds>)> {
-    let Some(InterceptStart { register, product, key, functions, links, radius }) = start else {
+    let Some(InterceptStart { register, product, key, functions, links, radius, leases }) = start else {
         return Ok((None, None));
     };
     check_private(&product).context("[intercept] product")?;
@@ -148,11 +151,12 @@ pub(crate) fn start(
     let resuming = radius.is_some() && !is_replay;
     let resuming = resuming.then(|| Resuming::new(&config.store.directory, store.counts_handle()));
     let (session_limits, secrets) = radius.unwrap_or_default();
+    let sessions = Sessions::new(session_limits, secrets);
     let accounts = Accounts::new(ProductFiles::live(&product), delivered);
     let interception = Interception::with_targets(
         Arc::clone(&targets),
         limits,
-        Sessions::new(session_limits, secrets),
+        if leases { sessions.following_leases() } else { sessions },
         Limits::default(),
         accounts,
     );
@@ -166,7 +170,10 @@ pub(crate) fn start(
     );
     let builder = thread::Builder::new().name("intercept".into());
     let thread = builder.spawn(move || follower.run()).context("cannot start the thread that intercepts")?;
-    Ok((Some(InterceptThread(thread)), Some(Feeds { links, targets, is_replay })))
+    Ok((
+        Some(InterceptThread(thread)),
+        Some(Feeds { links, targets, follows: Follows { leases, is_replay } }),
+    ))
 }
 
 impl InterceptThread {

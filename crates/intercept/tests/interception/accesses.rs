@@ -1,6 +1,6 @@
 //! Internet accesses.
 
-use ringtap_handover::{AccessEvent, Direction, EndReason, IriKind, NotificationKind};
+use ringtap_handover::{AccessEvent, Authentication, Direction, EndReason, IriKind, NotificationKind};
 use ringtap_model::Nanos;
 use ringtap_warrant::Delivers;
 
@@ -177,6 +177,33 @@ fn addresses_that_an_order_names_are_watched_without_a_session() {
         kept.content().into_iter().map(|(.., text)| text).filter(|text| !text.is_empty()).collect();
     assert_eq!(texts, ["before", "accepted", "up", "down", "of somebody else", "after"]);
     assert_eq!(kept.accesses()[0].2, AccessEvent::StartWhileActive);
+}
+
+/// A lease is the target's until its time is over, whether or not anything is heard then.
+#[test]
+fn a_lease_of_dhcp_is_the_targets_until_it_ends() {
+    let mut wire = Wire::default();
+    wire.udp(9, "203.0.113.7:4000", OTHER, b"before");
+    wire.lease(10, 1, "203.0.113.7", 5);
+    wire.lease(10, 2, "203.0.113.8", 5);
+    wire.udp(11, "203.0.113.7:4000", OTHER, b"of the lease");
+    wire.udp(11, "203.0.113.8:4000", OTHER, b"of somebody else");
+    wire.lease(14, 1, "203.0.113.7", 5);
+    wire.udp(18, OTHER, "203.0.113.7:4000", b"of the lease renewed");
+    wire.udp(19, "203.0.113.7:4000", OTHER, b"after it");
+    for batch in [1, 3, 64] {
+        let order = order("LI-1", Delivers::Both, &["mac:02-00-5E-00-00-01"], 0..1000);
+        let (kept, _) = wire.intercepted(&[order], batch);
+        let texts: Vec<String> = kept.content().into_iter().map(|(.., text)| text).collect();
+        assert_eq!(texts, ["of the lease", "of the lease renewed"], "batches of {batch}");
+        let Some(Given::Access { iri, kind: IriKind::Begin, .. }) =
+            kept.0.iter().find(|given| matches!(given, Given::Access { .. }))
+        else {
+            panic!("{kept:?}")
+        };
+        assert_eq!(iri.authentication, Some(Authentication::Dhcp));
+        assert_eq!(iri.network_id.as_deref(), Some("02:00:5e:00:00:01"));
+    }
 }
 
 #[test]

@@ -171,6 +171,29 @@ impl Wire {
         self.radius(second, (server, nas), answer, granted);
     }
 
+    /// A client asks for a lease and gets this address for so many seconds (RFC 2131).
+    pub(crate) fn lease(&mut self, second: u64, mac: u8, address: &str, seconds: u32) {
+        self.identifier += 1;
+        let message = |is_answer: bool, kind: u8, address: [u8; 4], options: &[u8]| {
+            let mut bytes = vec![0; 240];
+            bytes[..3].copy_from_slice(&[1 + u8::from(is_answer), 1, 6]);
+            bytes[7] = self.identifier;
+            bytes[16..20].copy_from_slice(&address);
+            bytes[28..34].copy_from_slice(&[2, 0, 0x5e, 0, 0, mac]);
+            bytes[236..].copy_from_slice(&[99, 130, 83, 99]);
+            bytes.extend([53, 1, kind, 54, 4, 192, 0, 2, 250]);
+            bytes.extend(options);
+            bytes.push(255);
+            bytes
+        };
+        let IpAddr::V4(given) = address.parse().unwrap() else { panic!("{address} is not IPv4") };
+        let request = message(false, 3, [0; 4], &[]);
+        let time = [&[51, 4][..], &seconds.to_be_bytes()].concat();
+        let ack = message(true, 5, given.octets(), &time);
+        self.udp(second, "0.0.0.0:68", "255.255.255.255:67", &request);
+        self.udp(second, "192.0.2.250:67", "255.255.255.255:68", &ack);
+    }
+
     pub(crate) fn sip(&mut self, second: u64, (src, dst): (&str, &str), text: &str) {
         self.udp(second, src, dst, text.replace('\n', "\r\n").as_bytes());
     }
@@ -183,7 +206,7 @@ impl Wire {
     /// What an order gets that is another one from the frame of each of these numbers on.
     pub(crate) fn intercepted_with(&self, orders: &[(usize, Order)]) -> Kept {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
-        let sessions = Sessions::new(SessionLimits::default(), Secrets::default());
+        let sessions = Sessions::new(SessionLimits::default(), Secrets::default()).following_leases();
         let mut interception = Interception::new(config, sessions, Limits::default(), Kept::default());
         for (place, (time, data)) in self.frames.iter().enumerate() {
             if let Some((_, order)) = orders.iter().find(|(from, _)| *from == place) {
@@ -199,7 +222,7 @@ impl Wire {
     pub(crate) fn watched_after(&self, orders: &[Order], count: usize) -> Vec<usize> {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
         let targets = Arc::new(Targets::new(7));
-        let sessions = Sessions::new(SessionLimits::default(), Secrets::default());
+        let sessions = Sessions::new(SessionLimits::default(), Secrets::default()).following_leases();
         let mut interception = Interception::with_targets(
             Arc::clone(&targets),
             config,
@@ -232,7 +255,7 @@ impl Wire {
         batch: usize,
     ) -> (P, Closed) {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
-        let sessions = Sessions::new(SessionLimits::default(), Secrets::default());
+        let sessions = Sessions::new(SessionLimits::default(), Secrets::default()).following_leases();
         let mut interception = Interception::new(config, sessions, Limits::default(), product);
         interception.replace_orders(orders.to_vec());
         let frame = |(number, (time, data)): (u64, &'_ (Nanos, Vec<u8>))| (number, *time, data.clone());

@@ -72,8 +72,13 @@ fn figure(dir: &Path, name: &str) -> u64 {
 }
 
 /// Has a capture replayed, and compares with what the command gives of it: how many packets there were, and
-/// how many of them were remembered.
-fn replayed_as_the_command_does(capture: &Path, target: &str, ring: &str) -> (usize, u64, Vec<Pdu>) {
+/// how many of them were remembered. `sections` are further ones of the configuration.
+fn replayed_as_the_command_does(
+    capture: &Path,
+    target: &str,
+    ring: &str,
+    sections: &str,
+) -> (usize, u64, Vec<Pdu>) {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path();
     let mut officers = Officers::new(dir);
@@ -90,7 +95,7 @@ fn replayed_as_the_command_does(capture: &Path, target: &str, ring: &str) -> (us
     );
     fs::write(&functions, text).unwrap();
     let capture = format!("files = [\"{}\"]\nspeed = \"max\"", capture.display());
-    let more = format!("ring = {ring}\ndeliver = \"{}\"", functions.display());
+    let more = format!("ring = {ring}\ndeliver = \"{}\"\n{sections}", functions.display());
     let (status, log) = configure(dir, &officers, &capture, &more).start().end();
     assert_eq!(status, Some(0), "{log}");
     let (given, expected) = (product(&dir.join("product")), product(&out));
@@ -120,7 +125,7 @@ fn replayed_as_the_command_does(capture: &Path, target: &str, ring: &str) -> (us
 #[test]
 fn a_replay_gives_what_the_command_gives_of_a_call() {
     let target = "number:+441632960203";
-    let (expected, _, _) = replayed_as_the_command_does(Path::new(DEMO), target, "\"64MiB\"");
+    let (expected, _, _) = replayed_as_the_command_does(Path::new(DEMO), target, "\"64MiB\"", "");
     assert!(expected > 100, "{expected}");
 }
 
@@ -130,30 +135,62 @@ fn nothing_is_missing_after_the_packet_that_gives_an_address() {
     let dir = tempfile::tempdir().unwrap();
     let capture = dir.path().join("session.pcap");
     write_session(&capture);
-    let (_, recalled, given) = replayed_as_the_command_does(&capture, "user:bob", "\"16MiB\"");
-    let packets =
-        |given: &[Pdu]| given.iter().filter(|pdu| matches!(pdu.payload, PduPayload::Content { .. })).count();
+    let (_, recalled, given) = replayed_as_the_command_does(&capture, "user:bob", "\"16MiB\"", "");
     assert_eq!(packets(&given), 300, "one each 10 ms, while the address was his");
     assert!((50..=300).contains(&recalled), "{recalled} were there before he was known");
-    let (_, recalled, given) = replayed_as_the_command_does(&capture, "user:bob", "0");
+    let (_, recalled, given) = replayed_as_the_command_does(&capture, "user:bob", "0", "");
     assert_eq!(recalled, 0);
     let packets = packets(&given);
     assert!((1..300).contains(&packets), "without memory, what came at once is missing: {packets}");
 }
 
-/// A session of bob with an address, and packets from it before, during and after, every 10 ms; others'
-/// packets beside them.
+/// DHCP leases an address for three seconds, and nothing is heard at its end.
+#[test]
+fn leases_are_followed_where_the_configuration_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = dir.path().join("lease.pcap");
+    let mut frames = two_hosts();
+    let message = |op: u8, kind: u8, address: [u8; 4], options: &[u8]| {
+        let mut bytes = vec![0; 240];
+        bytes[..3].copy_from_slice(&[op, 1, 6]);
+        bytes[16..20].copy_from_slice(&address);
+        bytes[28..34].copy_from_slice(&[2, 0, 0x5e, 0, 0, 7]);
+        bytes[236..].copy_from_slice(&[99, 130, 83, 99]);
+        bytes.extend([53, 1, kind, 54, 4, 192, 0, 2, 250]);
+        [&bytes, options, &[255]].concat()
+    };
+    let (request, ack) = (message(1, 3, [0; 4], &[]), message(2, 5, [203, 0, 113, 7], &[51, 4, 0, 0, 0, 3]));
+    frames.push((999, packet("0.0.0.0:68", "255.255.255.255:67", &request)));
+    frames.push((1000, packet("192.0.2.250:67", "255.255.255.255:68", &ack)));
+    write(&capture, frames);
+    let leases = "[radius]\nfollow = true\ndhcp = true\n";
+    let target = "mac:02:00:5e:00:00:07";
+    let (expected, recalled, given) = replayed_as_the_command_does(&capture, target, "\"16MiB\"", leases);
+    assert_eq!(packets(&given), 300, "one each 10 ms, while the address was leased");
+    assert!(expected > 300 && recalled >= 50, "{expected} {recalled}");
+}
+
+fn packets(given: &[Pdu]) -> usize {
+    given.iter().filter(|pdu| matches!(pdu.payload, PduPayload::Content { .. })).count()
+}
+
+fn packet(src: &str, dst: &str, payload: &[u8]) -> Vec<u8> {
+    datagram(src.parse().unwrap(), dst.parse().unwrap(), payload)
+}
+
+/// Packets of two addresses, each with one every 10 ms for five seconds.
+fn two_hosts() -> Vec<(u64, Vec<u8>)> {
+    let hosts = (0..500u64).flat_map(|count| [(count, 7, 1), (count, 8, 2)]);
+    let sent = |(count, host, offset)| {
+        let src = format!("203.0.113.{host}:4000");
+        (count * 10 + offset, packet(&src, "198.51.100.1:6000", format!("{host} {count}").as_bytes()))
+    };
+    hosts.map(sent).collect()
+}
+
+/// A session of bob with the address of one of two hosts, which sends before, during and after.
 fn write_session(path: &Path) {
-    let mut frames: Vec<(u64, Vec<u8>)> = Vec::new();
-    let packet =
-        |src: &str, dst: &str, payload: &[u8]| datagram(src.parse().unwrap(), dst.parse().unwrap(), payload);
-    for count in 0..500u64 {
-        for (host, offset) in [(7, 1), (8, 2)] {
-            let src = format!("203.0.113.{host}:4000");
-            let data = packet(&src, "198.51.100.1:6000", format!("{host} {count}").as_bytes());
-            frames.push((count * 10 + offset, data));
-        }
-    }
+    let mut frames = two_hosts();
     let user = b"\x01\x05bob";
     let address = b"\x08\x06\xcb\x00\x71\x07";
     let session = b"\x2c\x041\x31";
@@ -169,6 +206,11 @@ fn write_session(path: &Path) {
     radius(1000, (server, nas), 2, 1, &[address]);
     radius(1100, (nas_acct, acct), 4, 2, &[user, address, session, &[40, 6, 0, 0, 0, 1]]);
     radius(4000, (nas_acct, acct), 4, 3, &[user, address, session, &[40, 6, 0, 0, 0, 2]]);
+    write(path, frames);
+}
+
+/// A capture of packets, each at its millisecond.
+fn write(path: &Path, mut frames: Vec<(u64, Vec<u8>)>) {
     frames.sort_by_key(|(at, _)| *at);
     let mut writer = Writer::new(fs::File::create(path).unwrap(), &[LinkType(101)]).unwrap();
     for (number, (at, data)) in (1..).zip(&frames) {

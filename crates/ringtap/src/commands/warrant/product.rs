@@ -107,7 +107,8 @@ impl Product {
             numbers.insert(order.liid.clone(), number);
         }
         let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
-        let sessions = Sessions::new(SessionLimits { idle, ..SessionLimits::default() }, secrets);
+        let limits = SessionLimits { idle, ..SessionLimits::default() };
+        let sessions = Sessions::new(limits, secrets).following_leases();
         let buffer = self.out.join(BUFFER);
         let delivered = functions.map(|functions| -> anyhow::Result<Delivered> {
             // Its buffer ends with this program: whoever kills it has the files.
