@@ -15,8 +15,9 @@ pub(crate) struct Holding {
     pub(crate) ports: Option<(u16, u16)>,
 }
 
-/// Networks of targets, each with the numbers of the communications that have it, or had it a moment ago: packets
-/// may be looked at a little later than what ended it. What is in here is also among the engine's targets.
+/// Networks of targets, each with the numbers of the communications that have it, or had it a moment ago:
+/// packets may be looked at a little later than what ended it. What is in here is also among the engine's
+/// targets.
 #[derive(Debug)]
 pub(crate) struct Addresses {
     networks: HashMap<(IpAddr, u8), Vec<Holder>>,
@@ -112,8 +113,8 @@ impl Addresses {
             .find(|holder| holder.number == number && holder.ports == holding.ports && !holder.is_past)
     }
 
-    /// Nothing from before `now` less [`KEPT`] comes any more. Those are forgotten whose time was over then: returns
-    /// their numbers, once for each network.
+    /// Nothing from before `now` less [`KEPT`] comes any more. Those are forgotten whose time was over then:
+    /// returns their numbers, once for each network.
     pub(crate) fn advance(&mut self, now: Nanos) -> Vec<u32> {
         self.now = self.now.max(now);
         let mut forgotten = Vec::new();

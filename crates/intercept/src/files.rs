@@ -11,10 +11,11 @@ use ringtap_handover::{
     TimeFormat,
 };
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_warrant::{Liid, Order};
+use ringtap_warrant::{Liid, Order, ProductSigner};
 
 use crate::hashed_file::{HashedFile, WrittenFile};
 use crate::identifiers;
+use crate::manifest::{ManifestHead, Signing, hex};
 use crate::product::Product;
 
 /// Why product could not be written.
@@ -56,7 +57,7 @@ pub struct WrittenOrder {
 /// in memory until [`ProductFiles::sync`], [`ProductFiles::finish`], or until it is a megabyte. Those of
 /// captures end with the first error: [`ProductFiles::finish`] says which. Those of live traffic go on: what
 /// could not be written is counted, whole PDUs alone are in the files, and each has the time of its
-/// beginning in its name.
+/// beginning in its name. What is finished of it is signed, in a chain for each order (`.manifest`).
 #[derive(Debug)]
 pub struct ProductFiles {
     directory: PathBuf,
@@ -64,19 +65,29 @@ pub struct ProductFiles {
     /// Orders with frames that wait for the end of their batch.
     waiting: BTreeSet<Liid>,
     failed: Option<FilesError>,
-    is_live: bool,
+    /// Of live product.
+    signing: Option<Signing>,
 }
 
 impl ProductFiles {
     /// Into a directory that exists.
     pub fn new(directory: &Path) -> Self {
         let directory = directory.to_owned();
-        Self { directory, orders: HashMap::new(), waiting: BTreeSet::new(), failed: None, is_live: false }
+        Self { directory, orders: HashMap::new(), waiting: BTreeSet::new(), failed: None, signing: None }
     }
 
-    /// The same, of live traffic.
-    pub fn live(directory: &Path) -> Self {
-        Self { is_live: true, ..Self::new(directory) }
+    /// The same, of live traffic. Files that a service before had not finished are signed as they are.
+    pub fn live(directory: &Path, signer: ProductSigner) -> Self {
+        Self { signing: Some(Signing::begin(directory, signer)), ..Self::new(directory) }
+    }
+
+    fn is_live(&self) -> bool {
+        self.signing.is_some()
+    }
+
+    /// The newest manifest of an order's live product.
+    pub fn manifest(&self, liid: &Liid) -> Option<&ManifestHead> {
+        self.signing.as_ref()?.head(&file_name(liid))
     }
 
     /// Whether something could not be written: the rest of the input would be for nothing.
@@ -96,9 +107,11 @@ impl ProductFiles {
     }
 
     /// Finishes the files of live product: what follows goes into new ones, with the numbers that come next.
-    /// Beside them, their hashes are written as `sha256sum -c` reads them (`.sha256`).
+    /// Beside them, their hashes are written as `sha256sum -c` reads them (`.sha256`), and signed
+    /// (`.manifest`).
     pub fn rotate(&mut self) {
-        self.orders.values_mut().for_each(OrderFiles::rotate);
+        let signing = &mut self.signing;
+        self.orders.values_mut().for_each(|files| files.rotate(signing.as_mut()));
     }
 
     /// Writes what is left.
@@ -140,7 +153,7 @@ impl ProductFiles {
         let Some(files) = self.orders.get_mut(&order.liid) else { return };
         let made = match &files.set {
             Some(_) => Ok(()),
-            None => FileSet::create(&self.directory, order, self.is_live.then_some(now))
+            None => FileSet::create(&self.directory, order, self.signing.is_some().then_some(now))
                 .map(|set| files.set = Some(set)),
         };
         if made.is_ok() && !frames.is_empty() {
@@ -156,7 +169,7 @@ impl ProductFiles {
     }
 
     fn fail(&mut self, error: FilesError) {
-        if !self.is_live {
+        if !self.is_live() {
             self.failed = Some(error);
         }
     }
@@ -180,7 +193,9 @@ impl ProductFiles {
 
     /// An order has ended: so do its files. One with the same identifier that comes later may be another.
     fn end(&mut self, liid: &Liid) {
-        self.orders.remove(liid).iter_mut().for_each(OrderFiles::rotate);
+        if let Some(mut files) = self.orders.remove(liid) {
+            files.rotate(self.signing.as_mut());
+        }
     }
 }
 
@@ -210,7 +225,7 @@ impl Product for ProductFiles {
             files.put(Handover::Hi2);
             Ok(())
         });
-        if self.is_live && notification.kind == NotificationKind::Deactivated {
+        if self.is_live() && notification.kind == NotificationKind::Deactivated {
             self.end(&order.liid);
         }
     }
@@ -279,7 +294,7 @@ impl OrderFiles {
     }
 
     /// Finishes its files.
-    fn rotate(&mut self) {
+    fn rotate(&mut self, signing: Option<&mut Signing>) {
         let Some(mut set) = self.set.take() else { return };
         // What cannot be written is counted.
         let _ = set.flush(true);
@@ -288,6 +303,9 @@ impl OrderFiles {
         if let Ok(written) = set.finish() {
             // The files are there and synced, whether or not their hashes can be written.
             let _ = write_hashes(&base, &written);
+            // One for which there is no room now is written at the next start.
+            let manifests = signing.and_then(Signing::manifests);
+            let _ = manifests.map(|manifests| manifests.add(&base, &written, self.lost_before, false));
         }
     }
 
@@ -466,7 +484,7 @@ fn with_ending(base: &Path, ending: &str) -> PathBuf {
 fn write_hashes(base: &Path, written: &[WrittenFile]) -> Result<(), FilesError> {
     let mut file = create(with_ending(base, ".sha256"))?;
     for WrittenFile { path, sha256, .. } in written {
-        let hash: String = sha256.iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hex(sha256);
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         file.waiting.extend(format!("{hash}  {name}\n").bytes());
     }

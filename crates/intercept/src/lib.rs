@@ -22,6 +22,7 @@
 //! | `names` | by what a session is named |
 //! | `product` | what receives it, and how much it was |
 //! | `files`, `hashed_file`, `delivered` | product as files, and on its way to mediation functions |
+//! | `manifest`, `checked` | what finished files are, signed in a chain, and whether they still are |
 //! | `words`, `ring`, `history` | frames on their way from a worker, and the latest ones that passed it |
 //! | `identifiers` | what PDUs say of their order |
 #![forbid(unsafe_code)]
@@ -29,6 +30,7 @@
 mod accesses;
 mod addresses;
 mod calls;
+mod checked;
 mod delivered;
 mod files;
 mod hashed_file;
@@ -36,6 +38,7 @@ mod history;
 mod identifiers;
 mod interception;
 mod interceptor;
+mod manifest;
 mod names;
 mod orders;
 mod parties;
@@ -43,11 +46,13 @@ mod product;
 mod ring;
 mod words;
 
+pub use checked::{CheckedOrder, CheckedProduct, check_product};
 pub use delivered::{Delivered, DeliveredError};
 pub use files::{FilesError, ProductFiles, WrittenOrder};
 pub use hashed_file::WrittenFile;
 pub use history::FrameHistory;
 pub use interception::{Closed, Interception};
 pub use interceptor::{Interceptor, Limits, WantsSessions};
+pub use manifest::ManifestHead;
 pub use product::{Figures, Product};
 pub use ring::{FrameRing, PassedFrame};

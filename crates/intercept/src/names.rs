@@ -4,8 +4,9 @@ use ringtap_identity::Attempt;
 use ringtap_model::Identity;
 use ringtap_warrant::Name;
 
-/// The names of a session. Its record lists User-Names, then Calling-Station-Ids, or the MAC address of a lease,
-/// then who pays. The Subscriber-ID of a relay agent (RFC 3993, RFC 4580) is the operator's name for a user.
+/// The names of a session. Its record lists User-Names, then Calling-Station-Ids, or the MAC address of a
+/// lease, then who pays. The Subscriber-ID of a relay agent (RFC 3993, RFC 4580) is the operator's name for a
+/// user.
 pub(crate) fn of_session(record: &Identity) -> impl Iterator<Item = Name<'_>> {
     let begin = usize::from(record.user.is_some());
     let of_station = |station: &String| record.names.iter().skip(begin).position(|name| name == station);

@@ -43,7 +43,7 @@ mod target;
 pub use error::{Error, Refused};
 pub use flaw::Flaw;
 pub use liid::{Liid, NotALiid};
-pub use log::key::{PublicKey, RegisterKey};
+pub use log::key::{ProductSigner, PublicKey, RegisterKey};
 pub use log::line::{ActLine, LineFlaw};
 pub use order::{CountryCode, Delivers, NotACountry, NotAKey, NotDelivered, Order, PayloadKey};
 pub use register::{

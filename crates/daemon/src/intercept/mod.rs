@@ -152,7 +152,7 @@ pub(crate) fn start(
     let resuming = resuming.then(|| Resuming::new(&config.store.directory, store.counts_handle()));
     let (session_limits, secrets) = radius.unwrap_or_default();
     let sessions = Sessions::new(session_limits, secrets);
-    let accounts = Accounts::new(ProductFiles::live(&product), delivered);
+    let accounts = Accounts::new(ProductFiles::live(&product, opened.product_signer()), delivered);
     let interception = Interception::with_targets(
         Arc::clone(&targets),
         limits,

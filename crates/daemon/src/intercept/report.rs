@@ -52,6 +52,9 @@ pub struct OrderFigures {
     pub lost: u64,
     /// PDUs and frames that could not be written into files.
     pub unwritten: u64,
+    /// The newest manifest of its finished files: number, colon and SHA-256.
+    #[serde(default)]
+    pub manifest: Option<String>,
     /// PDUs that its mediation function did not get.
     pub undelivered: u64,
     /// Why nothing is delivered, where product is.

@@ -2,11 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ringtap_handover::{IriEvent, MOST_PDU, Pdu, PduPayload, pdu_length};
-use ringtap_intercept::{FilesError, ProductFiles, WrittenOrder};
-use ringtap_warrant::{Delivers, Order};
+use ringtap_intercept::{CheckedProduct, FilesError, ProductFiles, WrittenOrder, check_product};
+use ringtap_model::Nanos;
+use ringtap_warrant::{Delivers, Order, Register, RegisterKey};
 use sha2::{Digest, Sha256};
 
 use crate::accesses::two_sessions;
@@ -87,6 +88,125 @@ fn each_order_has_its_events_content_and_frames_in_files_of_its_own() {
             rest = &rest[16 + packet.len()..];
         }
     }
+}
+
+/// Product of live traffic, of two services one after the other, with so many sets of files each.
+struct Signed {
+    dir: tempfile::TempDir,
+    register: Register,
+}
+
+impl Signed {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let key = RegisterKey::make(&dir.path().join("key")).unwrap();
+        let at = Nanos::from_secs(1);
+        let register =
+            Register::create(&dir.path().join("register"), &key, "ana", "correct horse battery", at);
+        fs::create_dir(dir.path().join("product")).unwrap();
+        Self { dir, register: register.unwrap() }
+    }
+
+    fn product(&self) -> PathBuf {
+        self.dir.path().join("product")
+    }
+
+    /// A service that finishes so many sets of files, and leaves one more as a kill does.
+    fn serve(&self, sets: usize) {
+        let mut files = ProductFiles::live(&self.product(), self.register.product_signer());
+        for set in 0..=sets {
+            let orders = [order("LI-1", Delivers::Both, &["user:alice"], 0..1000)];
+            files = two_sessions().intercepted_into(files, &orders, 3).0;
+            files.sync();
+            if set < sets {
+                files.rotate();
+            }
+        }
+    }
+
+    fn checked(&self) -> CheckedProduct {
+        check_product(&self.product(), &self.register.public_key()).unwrap()
+    }
+
+    fn flaws(&self) -> Vec<String> {
+        self.checked().orders.into_iter().flat_map(|order| order.flaws).collect()
+    }
+}
+
+#[test]
+fn finished_files_are_signed_in_a_chain_which_goes_on_over_a_kill() {
+    let signed = Signed::new();
+    signed.serve(2);
+    let checked = signed.checked();
+    let [of_order] = &checked.orders[..] else { panic!("{checked:?}") };
+    assert_eq!((of_order.flaws.len(), of_order.files, of_order.recovered), (0, 6, 0), "{checked:?}");
+    assert_eq!(of_order.head.as_ref().unwrap().number, 2);
+    assert_eq!(checked.unfinished.len(), 1, "{checked:?}");
+    signed.serve(1);
+    let checked = signed.checked();
+    let of_order = &checked.orders[0];
+    assert_eq!((&of_order.flaws[..], of_order.files, of_order.recovered), (&[][..], 12, 1), "{checked:?}");
+    assert_eq!((of_order.first, of_order.head.as_ref().unwrap().number), (1, 4));
+    // What was handed over is removed: the chain goes on behind it.
+    for path in files_of(&signed.product(), "manifest") {
+        for ending in ["manifest", "hi2", "hi3", "pcap"] {
+            fs::remove_file(path.with_extension(ending)).unwrap();
+        }
+    }
+    signed.serve(1);
+    let checked = signed.checked();
+    let of_order = &checked.orders[0];
+    assert_eq!((&of_order.flaws[..], of_order.first), (&[][..], 5), "{checked:?}");
+    assert_eq!(of_order.head.as_ref().unwrap().number, 6);
+}
+
+#[test]
+fn whatever_is_done_to_signed_files_is_found() {
+    let signed = Signed::new();
+    signed.serve(3);
+    let product = signed.product();
+    let manifests = files_of(&product, "manifest");
+    let second = &manifests[1];
+    let whole = fs::read(second).unwrap();
+    for place in (0..whole.len()).step_by(7) {
+        let mut changed = whole.clone();
+        changed[place] ^= 1;
+        fs::write(second, changed).unwrap();
+        assert!(!signed.flaws().is_empty(), "octet {place} of a manifest");
+    }
+    fs::remove_file(second).unwrap();
+    assert_eq!(signed.flaws(), ["manifest 2 is missing"]);
+    fs::copy(&manifests[0], second).unwrap();
+    assert!(signed.flaws().iter().any(|flaw| flaw.contains("another one with its number")));
+    fs::write(second, &whole).unwrap();
+    assert!(signed.flaws().is_empty());
+    for ending in ["hi2", "hi3", "pcap"] {
+        let path = second.with_extension(ending);
+        let bytes = fs::read(&path).unwrap();
+        let mut changed = bytes.clone();
+        *changed.last_mut().unwrap() ^= 1;
+        for wrong in [changed, bytes[..bytes.len() - 1].to_vec()] {
+            fs::write(&path, wrong).unwrap();
+            assert!(signed.flaws()[0].contains("it is not what was signed"), "{ending}");
+        }
+        fs::remove_file(&path).unwrap();
+        assert!(signed.flaws()[0].ends_with("it is missing"), "{ending}");
+        fs::write(&path, bytes).unwrap();
+    }
+    let other = RegisterKey::make(&signed.dir.path().join("other")).unwrap();
+    let at = Nanos::from_secs(1);
+    let other =
+        Register::create(&signed.dir.path().join("another"), &other, "ana", "correct horse battery", at);
+    let by_another = check_product(&product, &other.unwrap().public_key()).unwrap();
+    assert_eq!(by_another.orders[0].flaws.len(), 3, "{by_another:?}");
+}
+
+fn files_of(directory: &Path, ending: &str) -> Vec<PathBuf> {
+    let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> =
+        paths.filter(|path| path.extension().is_some_and(|own| own == ending)).collect();
+    paths.sort();
+    paths
 }
 
 #[test]

@@ -110,6 +110,24 @@ fn replayed_as_the_command_does(
         let checked = check.arg("-c").arg(&sums).current_dir(dir.join("product")).output().unwrap();
         assert!(checked.status.success(), "{checked:?}");
     }
+    let product_dir = dir.join("product");
+    let verified = officers.act(&["verify-product", product_dir.to_str().unwrap()]);
+    assert!(verified.contains("as they were signed\n  manifests 1 to 1:"), "{verified}");
+    assert!(report(dir)["orders"][0]["manifest"].is_null(), "nothing was finished while it ran");
+    // Whoever has the public key alone finds what was changed.
+    let events = files(&product_dir, "hi2").remove(0);
+    let bytes = fs::read(&events).unwrap();
+    fs::write(&events, &bytes[1..]).unwrap();
+    let mut verify = std::process::Command::new(env!("CARGO_BIN_EXE_ringtap"));
+    verify
+        .args(["warrant", "verify-product"])
+        .arg(&product_dir)
+        .arg("--key")
+        .arg(dir.join("register/sign.pub"));
+    let damaged = verify.output().unwrap();
+    let said = String::from_utf8_lossy(&damaged.stdout);
+    assert!(damaged.status.code() == Some(3) && said.contains("it is not what was signed"), "{damaged:?}");
+    fs::write(&events, bytes).unwrap();
     if ring != "0" {
         assert_eq!(given.len(), expected.len(), "{log}");
         for (given, expected) in given.iter().zip(&expected) {

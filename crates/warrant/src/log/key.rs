@@ -149,6 +149,33 @@ impl Keys {
     }
 }
 
+/// Signs what product is with the key of a register.
+#[derive(Clone)]
+pub struct ProductSigner(SigningKey);
+
+impl ProductSigner {
+    pub(crate) fn new(keys: &Keys) -> Self {
+        Self(keys.signer.clone())
+    }
+
+    /// Signs a text: 128 hex digits. One of more than 64 octets, so that it is never the hash of an act.
+    pub fn sign(&self, text: &str) -> String {
+        debug_assert!(text.len() > 64, "what the register signs has 64 octets");
+        hex(&self.0.sign(text.as_bytes()).to_bytes())
+    }
+
+    /// The key that verifies it: that of the register.
+    pub fn public_key(&self) -> PublicKey {
+        PublicKey(self.0.verifying_key().to_bytes())
+    }
+}
+
+impl fmt::Debug for ProductSigner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProductSigner")
+    }
+}
+
 /// The public part of the key that signs a register. As text: 64 hex digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublicKey(pub [u8; 32]);
@@ -173,6 +200,11 @@ impl PublicKey {
     /// As OpenSSL writes it.
     pub(crate) fn pem(&self) -> Option<String> {
         VerifyingKey::from_bytes(&self.0).ok()?.to_public_key_pem(LineEnding::LF).ok()
+    }
+
+    /// Whether a [`ProductSigner`] with this key made the signature of the text.
+    pub fn has_signed_product(&self, text: &str, signature: &str) -> bool {
+        text.len() > 64 && self.has_signed(text, signature)
     }
 
     /// Whether this key made the signature, 128 hex digits, of the text.

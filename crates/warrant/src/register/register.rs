@@ -11,7 +11,7 @@ use super::passphrase::{self, check_passphrase};
 use super::session::Session;
 use crate::error::{Error, Refused};
 use crate::liid::Liid;
-use crate::log::key::{PublicKey, RegisterKey};
+use crate::log::key::{ProductSigner, PublicKey, RegisterKey};
 use crate::order::Order;
 use crate::secret_text::SecretText;
 use crate::state::{
@@ -81,6 +81,11 @@ impl Register {
     /// The key that verifies its signatures.
     pub fn public_key(&self) -> PublicKey {
         self.ledger.keys.public()
+    }
+
+    /// What signs product with the same key.
+    pub fn product_signer(&self) -> ProductSigner {
+        ProductSigner::new(&self.ledger.keys)
     }
 
     // What the service does.

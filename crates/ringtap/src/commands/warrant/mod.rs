@@ -14,6 +14,7 @@ mod setup;
 mod show;
 mod shown;
 mod verify;
+mod verify_product;
 mod withdraw;
 
 use clap::{Args, Subcommand};
@@ -47,6 +48,7 @@ enum WarrantCommand {
     Show(show::Show),
     Acts(acts::Acts),
     Verify(verify::VerifyRegister),
+    VerifyProduct(verify_product::VerifyProduct),
     People(people::PeopleOfRegister),
     Product(Box<product::Product>),
 }
@@ -66,6 +68,7 @@ impl WarrantArgs {
             WarrantCommand::Show(show) => show.run(register, screen),
             WarrantCommand::Acts(acts) => acts.run(register, screen),
             WarrantCommand::Verify(verify) => verify.run(register, screen),
+            WarrantCommand::VerifyProduct(verify) => verify.run(register, screen),
             WarrantCommand::People(people) => people.run(register, screen),
             WarrantCommand::Product(product) => product.run(register, screen),
         }

@@ -108,6 +108,9 @@ fn write_product(warrant: &Warrant, report: &ProductReport, out: &mut dyn Write)
             line(name, &format!("{count} {what}"))?;
         }
     }
+    if let Some(manifest) = &figures.manifest {
+        line("signed", &format!("files up to manifest {manifest}"))?;
+    }
     if let Some(why) = &figures.not_delivered {
         line("not delivered", why)?;
     }
