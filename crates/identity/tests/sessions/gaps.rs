@@ -1,4 +1,5 @@
-//! Where other systems lose subscribers: a test for each gap.
+//! Where other systems lose subscribers: a test for each gap. Gaps 10 and 11, which are of interception, have
+//! theirs in `ringtap` (`gap_10_...`, `gap_11_...`).
 
 use ringtap_identity::Limits;
 use ringtap_model::{Nanos, SessionBegin, SessionEnd};

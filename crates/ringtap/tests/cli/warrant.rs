@@ -91,8 +91,9 @@ delivers = 'both'
 target = ['user~:zebra', 'number:+441601234567']
 ";
 
+/// Gap 11: one person alone could intercept, and nothing told who had looked.
 #[test]
-fn a_warrant_from_its_entry_to_its_end_by_two_officers_and_seen_by_an_auditor() {
+fn gap_11_two_officers_for_each_warrant_and_an_auditor_who_sees_every_look() {
     let files = Files::with_people();
     let path = file(files.folder.path(), "warrant.toml", WARRANT.as_bytes());
     files.refused("dora", &format!("enter {}", path.display()), "only an officer");

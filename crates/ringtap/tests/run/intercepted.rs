@@ -147,9 +147,10 @@ fn a_replay_gives_what_the_command_gives_of_a_call() {
     assert!(expected > 100, "{expected}");
 }
 
-/// RADIUS lets bob in, and he sends at once: until his address is known, frames are only remembered.
+/// Gap 10: what passed before a target was followed was lost. RADIUS lets bob in, and he sends at once: until
+/// his address is known, frames are only remembered.
 #[test]
-fn nothing_is_missing_after_the_packet_that_gives_an_address() {
+fn gap_10_nothing_is_missing_after_the_packet_that_gives_an_address() {
     let dir = tempfile::tempdir().unwrap();
     let capture = dir.path().join("session.pcap");
     write_session(&capture);

@@ -1,18 +1,24 @@
 //! Follows many sessions, and tells what one costs: packets a second on one core, and bytes of memory.
 //!
 //! ```text
-//! cargo run --release -p ringtap-identity --example subscribers -- [SESSIONS]
+//! cargo run --release -p ringtap-intercept --example subscribers -- [SESSIONS]
 //! ```
 //!
 //! Each session is let in (Access-Request, Access-Accept), started and acknowledged, and reported once more:
-//! six packets. Prints one JSON object.
+//! six packets. They are also looked through for 100,000 targets, of which a tenth of the sessions are one.
+//! Prints one JSON object.
 #![expect(clippy::print_stdout, reason = "the result")]
 
 use std::time::Instant;
 
 use ringtap_identity::{Carried, Limits, Secrets, Sessions};
 use ringtap_model::{Endpoint, Nanos};
-use ringtap_wire::radius::{View, code};
+use ringtap_warrant::{Liid, Name, Target, TargetIndex};
+use ringtap_wire::radius::{Number, View, code};
+
+const TARGETS: u32 = 100_000;
+const USER_NAME: Number = Number::standard(1);
+const CALLING_STATION_ID: Number = Number::standard(31);
 
 /// As the program has it.
 #[cfg(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"))]
@@ -21,9 +27,25 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() {
     let sessions: u32 = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000_000);
+    let targets: Vec<(Target, Liid)> = (0..TARGETS).filter_map(target).collect();
+    assert_eq!(targets.len(), TARGETS as usize, "each can be a target");
+    let index = TargetIndex::new(targets.iter().map(|(target, liid)| (target, liid)));
+    let mut matched = 0_usize;
     let inspected = rate(sessions, |packet| {
-        _ = View::parse(packet).map(|view| view.attributes().count());
+        let Ok(view) = View::parse(packet) else { return };
+        let names = view.attributes().filter_map(|attribute| {
+            let text = std::str::from_utf8(attribute.value).ok()?;
+            match attribute.number {
+                USER_NAME => Some(Name::User(text)),
+                CALLING_STATION_ID => Some(Name::Calling(text)),
+                _ => None,
+            }
+        });
+        matched += index.find(names).len();
     });
+    // Each name is in three of its session's packets, and the measurement goes over them once.
+    let expected = (0..sessions).filter(|session| session % 10 == 0 && session / 10 < TARGETS).count() * 3;
+    assert_eq!(matched, expected, "each target is found, and nobody else");
     let secrets = Secrets::parse("192.0.2.0/24 testing123").unwrap_or_default();
     let mut checking = Sessions::new(limits(sessions), secrets);
     // Wrong authenticators cost as much as right ones, and change no session.
@@ -39,6 +61,23 @@ fn main() {
          \"followed_per_s\": {followed:.0}, \"checked_per_s\": {checked:.0}}}",
         bytes / u64::from(sessions.max(1)),
     );
+}
+
+/// The targets: every tenth session, by one of its names.
+fn target(number: u32) -> Option<(Target, Liid)> {
+    let session = number * 10;
+    let (user, mac) = (format!("user{session:07}@example.net"), station_of(session));
+    let text = match number % 4 {
+        0 => format!("user:{user}"),
+        1 => format!("user~:{user}"),
+        2 => format!("calling:{mac}"),
+        _ => format!("mac:{mac}"),
+    };
+    Some((text.parse().ok()?, format!("L{number}").parse().ok()?))
+}
+
+fn station_of(number: u32) -> String {
+    format!("02-00-5E-{:02X}-{:02X}-{:02X}", number >> 16, number >> 8 & 255, number & 255)
 }
 
 fn limits(sessions: u32) -> Limits {
@@ -87,10 +126,7 @@ type Packet = (u8, u8, Vec<u8>);
 
 fn packets_of(number: u32) -> Vec<Packet> {
     let user = attribute(1, format!("user{number:07}@example.net").as_bytes());
-    let station = attribute(
-        31,
-        format!("02-00-5E-{:02X}-{:02X}-{:02X}", number >> 16, number >> 8 & 255, number & 255).as_bytes(),
-    );
+    let station = attribute(31, station_of(number).as_bytes());
     let port = [
         attribute(5, &number.to_be_bytes()),
         attribute(87, format!("ge-0/0/1.{}", number % 4_000).as_bytes()),
