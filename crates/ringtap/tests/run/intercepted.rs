@@ -214,10 +214,7 @@ fn write_session(path: &Path) {
     let address = b"\x08\x06\xcb\x00\x71\x07";
     let session = b"\x2c\x041\x31";
     let mut radius = |at: u64, (src, dst): (&str, &str), code: u8, id: u8, attributes: &[&[u8]]| {
-        let attributes = attributes.concat();
-        let length = (20 + attributes.len() as u16).to_be_bytes();
-        let bytes = [&[code, id][..], &length, &[id; 16], &attributes].concat();
-        frames.push((at, packet(src, dst, &bytes)));
+        frames.push((at, packet(src, dst, &radius_packet(code, id, attributes))));
     };
     let (nas, server, nas_acct, acct) =
         ("192.0.2.1:1812", "192.0.2.9:1812", "192.0.2.1:1813", "192.0.2.9:1813");
@@ -226,6 +223,12 @@ fn write_session(path: &Path) {
     radius(1100, (nas_acct, acct), 4, 2, &[user, address, session, &[40, 6, 0, 0, 0, 1]]);
     radius(4000, (nas_acct, acct), 4, 3, &[user, address, session, &[40, 6, 0, 0, 0, 2]]);
     write(path, frames);
+}
+
+fn radius_packet(code: u8, id: u8, attributes: &[&[u8]]) -> Vec<u8> {
+    let attributes = attributes.concat();
+    let length = (20 + attributes.len() as u16).to_be_bytes();
+    [&[code, id][..], &length, &[id; 16], &attributes].concat()
 }
 
 /// A capture of packets, each at its millisecond.
@@ -246,12 +249,16 @@ fn orders_on_a_wire() {
 
 /// Sends so many datagrams of an address, one a millisecond.
 fn send(address: u8, count: u32) {
+    let src = format!("203.0.113.{address}:4000");
+    let packets = (0..count).map(|number| packet(&src, "198.51.100.1:6000", &number.to_be_bytes()));
+    inject(packets);
+}
+
+/// Sends packets, one a millisecond.
+fn inject(packets: impl Iterator<Item = Vec<u8>>) {
     let mut injector = Injector::open("vb", Source::Packet).unwrap();
-    for number in 0..count {
-        let src = SocketAddrV4::new([203, 0, 113, address].into(), 4000);
-        let dst = SocketAddrV4::new([198, 51, 100, 1].into(), 6000);
-        let datagram = datagram(src, dst, &number.to_be_bytes());
-        let frame = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0][..], &datagram].concat();
+    for packet in packets {
+        let frame = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0][..], &packet].concat();
         while injector.send(&[&frame]).unwrap() == 0 {
             injector.flush().unwrap();
         }
@@ -389,6 +396,68 @@ fn inside_orders() {
         let all = fs::read_dir(dir.join("product")).unwrap().map(|entry| mode(&entry.unwrap().path()));
         assert!({ all }.all(|mode| mode == 0o600));
     }
+}
+
+#[test]
+fn sessions_of_targets_over_a_restart() {
+    inside("intercepted::inside_restart");
+}
+
+/// A session goes on as the target's after a kill, with the same number, and with a key from a command.
+#[test]
+#[ignore = "started in a network namespace by `sessions_of_targets_over_a_restart`"]
+fn inside_restart() {
+    assert_inside();
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let mut officers = Officers::new(dir);
+    let number = officers.enter("LI-QUAGGA", "user:bob", "");
+    officers.approve(number);
+    let mut place = configure(dir, &officers, INTERFACE, "ring = \"16MiB\"\n[radius]\nfollow = true");
+    let path = dir.join("ringtap.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let key = dir.join("register-key").display().to_string();
+    let by_command = text.replace(&format!("key = \"{key}\""), &format!("key_command = \"cat {key}\""));
+    assert_ne!(text, by_command);
+    fs::write(&path, by_command).unwrap();
+
+    let mut daemon = started(&mut place);
+    daemon.until("the order is in force", |_| report(dir)["orders"][0]["liid"] == "LI-QUAGGA");
+    let (nas, server) = ("192.0.2.1:1813", "192.0.2.9:1813");
+    let start: [&[u8]; 4] =
+        [b"\x01\x05bob", b"\x08\x06\xcb\x00\x71\x07", b"\x2c\x041\x31", &[40, 6, 0, 0, 0, 1]];
+    inject([packet(nas, server, &radius_packet(4, 1, &start))].into_iter());
+    send(7, 20);
+    daemon.until("its packets are counted", |_| figure(dir, "packets") >= 20);
+    let records = dir.join("records");
+    let known = || {
+        let mut identity = std::process::Command::new(env!("CARGO_BIN_EXE_ringtap"));
+        identity.args(["identity", "203.0.113.7", "--store"]).arg(&records).output().unwrap().status.success()
+    };
+    daemon.until("the session is stored", |_| known());
+    daemon.signal("KILL");
+    daemon.ends();
+    send(7, 5);
+
+    let mut daemon = started(&mut place);
+    daemon.until("the session goes on", |_| figure(dir, "events") == 1);
+    send(8, 5);
+    send(7, 30);
+    daemon.until("its packets are counted", |_| figure(dir, "packets") >= 30);
+    daemon.signal("TERM");
+    let (status, log) = daemon.end();
+    assert_eq!(status, Some(0), "{log}");
+    let given = product(&dir.join("product"));
+    assert_eq!(
+        packets(&given),
+        50,
+        "what passed while nothing ran is missing, and nothing of others is there"
+    );
+    let of_session = given.iter().filter(|pdu| matches!(pdu.payload, PduPayload::Content { .. }));
+    assert_eq!(of_session.map(|pdu| pdu.number.cin.0).collect::<BTreeSet<_>>().len(), 1, "one session");
+    // What the kill left is signed as well.
+    let verified = officers.act(&["verify-product", dir.join("product").to_str().unwrap()]);
+    assert!(verified.contains("manifests 1 to 2:") && verified.contains("signed them later"), "{verified}");
 }
 
 #[test]
