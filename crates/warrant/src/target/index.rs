@@ -94,13 +94,16 @@ impl TargetIndex {
     fn add_found(&self, name: Name<'_>, found: &mut Vec<u32>) {
         let mut of = |kind: TargetKind, normal: &dyn Fn() -> Option<String>| {
             let table = place(kind).map(|place| &self.tables[place]).filter(|table| !table.is_empty());
-            if let Some((table, text)) = table.and_then(|table| Some((table, SecretText::from(normal()?)))) {
+            // A text of the wire, which is everybody's: it is not wiped, as one of a target is.
+            if let Some((table, text)) = table.and_then(|table| Some((table, normal()?))) {
                 table.find(&text, found);
             }
         };
         match name {
             Name::User(text) => {
-                of(TargetKind::User, &|| Some(text.to_owned()));
+                if let Some(place) = place(TargetKind::User) {
+                    self.tables[place].find(text, found);
+                }
                 self.add_users(text, found);
             }
             Name::Calling(text) => {
@@ -134,9 +137,9 @@ impl TargetIndex {
             return;
         }
         for realm in realms.iter().flatten() {
-            table.find(&SecretText::from(format!("{bare}@{realm}")), found);
+            table.find(&format!("{bare}@{realm}"), found);
         }
-        table.find(&SecretText::from(bare), found);
+        table.find(&bare, found);
     }
 }
 

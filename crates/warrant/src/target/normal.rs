@@ -5,6 +5,10 @@ use ringtap_model::subscriber::{bare_user_name, station_characters};
 
 /// The letters and digits of a station id in lower case.
 pub(super) fn station(text: &str) -> String {
+    if text.is_ascii() {
+        let characters = text.bytes().filter(u8::is_ascii_alphanumeric);
+        return characters.map(|byte| char::from(byte.to_ascii_lowercase())).collect();
+    }
     // Lower case of some letters has marks that are none.
     station_characters(text).filter(|c| c.is_alphanumeric()).collect()
 }
@@ -12,6 +16,10 @@ pub(super) fn station(text: &str) -> String {
 /// The 12 hex digits of a MAC address, in lower case: alone, or in groups of two, four or six with one
 /// separator, as in `02:00:5e:10:00:01`, `02-00-5E-10-00-01`, `0200.5e10.0001`.
 pub(super) fn mac(text: &str) -> Option<String> {
+    // Its digits, and at most five separators.
+    if !(MAC..=MAC + 5).contains(&text.len()) {
+        return None;
+    }
     let separator = text.chars().find(|c| matches!(c, ':' | '-' | '.'));
     let groups = || text.split(|c| Some(c) == separator);
     let group = groups().next().map_or(0, str::len);
@@ -162,6 +170,9 @@ fn unescaped(text: &str) -> String {
 
 /// In lower case.
 pub(super) fn lower(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
     text.chars().flat_map(char::to_lowercase).collect()
 }
 
