@@ -18,6 +18,7 @@ use crate::commands::{
     compare::Compare,
     completions::Completions,
     console::ConsoleArgs,
+    disclosure::DisclosureArgs,
     doctor::Doctor,
     export::Export,
     extract::Extract,
@@ -123,6 +124,7 @@ pub(crate) enum Command {
     Live(Live),
     Audit(Box<Audit>),
     Warrant(Box<WarrantArgs>),
+    Disclosure(Box<DisclosureArgs>),
     Doctor(Doctor),
     Bench(Bench),
     Man(ManArgs),
@@ -155,6 +157,7 @@ impl Command {
             | Self::Open(_)
             | Self::Audit(_)
             | Self::Warrant(_)
+            | Self::Disclosure(_)
             | Self::Live(_)
             | Self::Status(_)
             | Self::Hold(_)

@@ -28,8 +28,25 @@ impl Files {
 
     /// Runs a command as somebody, with lines of passphrases on standard input.
     fn run(&self, who: &str, command: &str, passphrases: &[&str]) -> Run {
+        self.run_of("warrant", who, command, passphrases)
+    }
+
+    /// Runs a command about requests for retained data.
+    pub(crate) fn disclosed(&self, who: &str, command: &str) -> Run {
+        let run = self.run_of("disclosure", who, command, &[OWN]);
+        assert_eq!(run.status, 0, "{command}: {run:?}");
+        run
+    }
+
+    pub(crate) fn not_disclosed(&self, who: &str, command: &str, why: &str) -> Run {
+        let run = self.run_of("disclosure", who, command, &[OWN]);
+        assert!(run.status != 0 && run.err.contains(why), "{command}: {run:?}");
+        run
+    }
+
+    fn run_of(&self, group: &str, who: &str, command: &str, passphrases: &[&str]) -> Run {
         let mut program = ringtap();
-        program.arg("warrant").args(words(command)).args(["--as", who, "--passphrase-fd", "0"]);
+        program.arg(group).args(words(command)).args(["--as", who, "--passphrase-fd", "0"]);
         program.arg("--register").arg(self.register());
         program.arg("--master-key").arg(self.folder.path().join("key"));
         let piped = || Stdio::piped();
