@@ -1,19 +1,22 @@
 //! The passes over the database: sessions of the subjects, their calls, and who had the addresses of these.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::net::IpAddr;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 use ringtap_identity::Holders;
-use ringtap_model::{Condition, Filter, Identity, Nanos};
+use ringtap_model::{Condition, Endpoint, Filter, Id, Identity, Nanos, Network};
 use ringtap_search::Expression;
-use ringtap_store::{IdentityReader, Reader, RunningSearch, Search, SearchEnd, SearchOrder};
+use ringtap_store::{Coverage, Day, IdentityReader, Reader, RunningSearch, Search, SearchEnd, SearchOrder};
 use ringtap_warrant::{Category, NewRequest};
 
 use crate::access_row::AccessRow;
 use crate::call_row::{CallRow, FoundCall};
 use crate::error::Error;
 use crate::holder::AddressSet;
-use crate::subjects::{Subjects, network_of, was_held_in};
+use crate::subjects::{Subjects, endpoints, network_of, was_held_in};
 
 /// Where data is retained.
 pub struct Store {
@@ -55,8 +58,9 @@ pub fn search(
     let mut found = Found::default();
     if asks(Category::Telephony) {
         let reader = store.calls.as_ref().ok_or(Error::NoCalls)?;
-        let (calls, days) = pass.calls(reader, &subjects, &sessions)?;
-        (found.calls, found.days) = (pass.joined(calls)?, Some(days));
+        let is_of_period = |day: &Day| day.end() > period.start && day.start() < period.end;
+        found.days = Some(reader.days()?.into_iter().filter(is_of_period).count());
+        found.calls = pass.joined(pass.calls(reader, &subjects, &sessions)?)?;
     }
     if asks(Category::InternetAccess) {
         let rows = sessions.into_iter().map(|(session, found_by)| AccessRow::new(session, found_by, &period));
@@ -106,40 +110,105 @@ impl Pass<'_> {
         }
     }
 
-    /// The calls of the subjects, and of how many days of the period there are records.
+    /// The calls of the subjects, in the order of their begin.
     fn calls(
         &self,
         reader: &Reader,
         subjects: &Subjects<'_>,
         sessions: &[FoundSession],
-    ) -> Result<(Vec<FoundCall>, usize), Error> {
+    ) -> Result<Vec<FoundCall>, Error> {
+        let named = if subjects.are_of_calls() { self.named_calls(reader, subjects)? } else { Vec::new() };
+        let mut found: BTreeMap<(Nanos, Id), FoundCall> = BTreeMap::new();
+        for call in named.into_iter().chain(self.calls_at_addresses(reader, subjects, sessions)?) {
+            match found.entry((call.row.begin, call.row.id)) {
+                Entry::Vacant(entry) => _ = entry.insert(call),
+                Entry::Occupied(mut entry) => entry.get_mut().row.found_by.extend(call.row.found_by),
+            }
+        }
+        self.within_limit(found.len())?;
+        Ok(found.into_values().collect())
+    }
+
+    /// Calls with a name of a subject. No stream is read of others.
+    fn named_calls(&self, reader: &Reader, subjects: &Subjects<'_>) -> Result<Vec<FoundCall>, Error> {
+        let (mut calls, mut found_by) = (Vec::new(), Vec::new());
+        let coverage = reader.each_call(&self.search(Vec::new()), false, self.running, |call, _| {
+            let fields = subjects.named_in(&call);
+            if !fields.is_empty() {
+                calls.push(call);
+                found_by.push(fields);
+            }
+            self.goes_on(calls.len())
+        })?;
+        self.within_limit(calls.len())?;
+        is_whole(&coverage)?;
+        let (mut found, mut found_by) = (Vec::new(), found_by.into_iter());
+        let reader = reader.clone().stopped_by(Arc::clone(self.running));
+        let read = reader.with_streams(&calls, |call, streams| {
+            found.push(FoundCall::new(call.clone(), streams, found_by.next().unwrap_or_default()));
+        });
+        match read {
+            Err(_) if self.running.is_over() => Err(Error::Interrupted),
+            read => Ok(read.map(|()| found)?),
+        }
+    }
+
+    /// Calls from and to an address of a subject, or of a session of a subject at that time.
+    fn calls_at_addresses(
+        &self,
+        reader: &Reader,
+        subjects: &Subjects<'_>,
+        sessions: &[FoundSession],
+    ) -> Result<Vec<FoundCall>, Error> {
         let records: Vec<Identity> = sessions.iter().map(|(session, _)| session.clone()).collect();
         let own = Holders::new(&records);
-        let filter = Filter(vec![Condition::Since(self.period.start), Condition::Until(self.period.end)]);
-        let order = SearchOrder::OldestFirst;
-        let search = Search { filter, order, ..Search::new(Expression::default()) };
+        let held = records.iter().flat_map(|session| &session.addresses);
+        let held = held.filter_map(network_of);
+        let networks: BTreeMap<_, _> = subjects
+            .networks()
+            .chain(held)
+            .map(|network| ((network.ends(), network.bits()), network))
+            .collect();
         let mut found = Vec::new();
-        let coverage = reader.each_call(&search, true, self.running, |call, streams| {
-            let mut found_by = subjects.of_call(&call, &streams);
-            let is_of_session = || {
-                let mut ends = crate::subjects::endpoints(&call, &streams);
-                ends.any(|(end, at)| !own.find(end.ip.to_canonical(), Some(end.port), Some(at)).is_empty())
+        if networks.is_empty() {
+            return Ok(found);
+        }
+        // The database leaves out what has none of the addresses; of many, a question would be too long.
+        let addresses: Vec<Network> = networks.into_values().flat_map(with_mapped).collect();
+        let is_short = addresses.len() <= MOST_NETWORKS;
+        let condition = is_short.then_some(Condition::Ip(addresses)).into_iter().collect();
+        let coverage = reader.each_call(&self.search(condition), true, self.running, |call, streams| {
+            let of_session = |(end, at): (Endpoint, Nanos)| {
+                !own.find(end.ip.to_canonical(), Some(end.port), Some(at)).is_empty()
             };
-            if !records.is_empty() && is_of_session() {
-                found_by.push("session");
-            }
+            let is_asked = subjects.have_address_of(&call, &streams);
+            let is_of_session = !records.is_empty() && endpoints(&call, &streams).any(of_session);
+            let found_by = [("address", is_asked), ("session", is_of_session)];
+            let found_by: Vec<_> = found_by.into_iter().filter(|(_, is)| *is).map(|(by, _)| by).collect();
             if !found_by.is_empty() {
                 found.push(FoundCall::new(call, &streams, found_by));
             }
-            if found.len() > self.most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            self.goes_on(found.len())
         })?;
-        match coverage.end {
-            _ if found.len() > self.most => {
-                Err(Error::TooMany { what: "calls of the subjects", limit: self.most })
-            }
-            SearchEnd::Complete => Ok((found, coverage.days)),
-            SearchEnd::Stopped | SearchEnd::Enough => Err(Error::Interrupted),
-        }
+        self.within_limit(found.len())?;
+        is_whole(&coverage)?;
+        Ok(found)
+    }
+
+    /// Calls of the period that satisfy conditions, the earliest first.
+    fn search(&self, conditions: Vec<Condition>) -> Search {
+        let period = [Condition::Since(self.period.start), Condition::Until(self.period.end)];
+        let filter = Filter(period.into_iter().chain(conditions).collect());
+        Search { filter, order: SearchOrder::OldestFirst, ..Search::new(Expression::default()) }
+    }
+
+    fn goes_on(&self, count: usize) -> ControlFlow<()> {
+        if count <= self.most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    }
+
+    fn within_limit(&self, count: usize) -> Result<(), Error> {
+        let what = "calls of the subjects";
+        if count <= self.most { Ok(()) } else { Err(Error::TooMany { what, limit: self.most }) }
     }
 
     /// The calls with who had their addresses.
@@ -169,5 +238,26 @@ impl Pass<'_> {
     }
 }
 
+/// A search that ended before its end has found less than there is.
+fn is_whole(coverage: &Coverage) -> Result<(), Error> {
+    if coverage.end == SearchEnd::Complete { Ok(()) } else { Err(Error::Interrupted) }
+}
+
+/// A network; of IPv4 also as it is mapped into IPv6.
+fn with_mapped(network: Network) -> impl Iterator<Item = Network> {
+    let mapped = match network.ends().0 {
+        IpAddr::V4(first) => {
+            let mapped = format!("{}/{}", first.to_ipv6_mapped(), MAPPED + network.bits());
+            mapped.parse().ok()
+        }
+        IpAddr::V6(_) => None,
+    };
+    std::iter::once(network).chain(mapped)
+}
+
+/// Bits in front of a mapped IPv4 address (RFC 4291 section 2.5.5.2).
+const MAPPED: u8 = 96;
+/// Addresses that are asked of the database at once.
+const MOST_NETWORKS: usize = 256;
 /// Sessions that are looked at to tell who had an address; more if more may be given.
 const MOST_HOLDING: usize = 100_000;

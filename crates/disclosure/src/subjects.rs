@@ -30,6 +30,11 @@ impl<'a> Subjects<'a> {
         self.all.iter().any(|subject| subject.target().kind().is_of_a_session())
     }
 
+    /// Whether calls can be found by names in them.
+    pub(crate) fn are_of_calls(&self) -> bool {
+        self.all.iter().any(|subject| !subject.target().kind().is_of_a_session())
+    }
+
     /// By what a session is found: kinds of subjects, each once; none if it is nobody's who is asked for.
     pub(crate) fn of_session(&self, session: &Identity) -> Vec<&'static str> {
         let mut found: BTreeSet<&'static str> = BTreeSet::new();
@@ -55,27 +60,32 @@ impl<'a> Subjects<'a> {
         })
     }
 
-    /// By what a call is found: the fields of its record; without what sessions tell.
-    pub(crate) fn of_call(&self, call: &Call, streams: &[Stream]) -> Vec<&'static str> {
+    /// By what a call is found of its names: the fields of its row.
+    pub(crate) fn named_in(&self, call: &Call) -> Vec<&'static str> {
         let mut found = Vec::new();
-        if !self.names.is_empty() {
-            let mut named = |field, text: Option<String>| {
-                if text.is_some_and(|text| !self.names.find([Name::Sip(&text)]).is_empty()) {
-                    found.push(field);
-                }
-            };
-            named("calling", identity(&call.from_user, &call.from_host));
-            named("calling_identity", call.asserted_identity.clone());
-            named("dialled", identity(&call.ruri_user, &call.ruri_host));
-            named("called", identity(&call.to_user, &call.to_host));
-            if call.diverted_to.iter().any(|text| !self.names.find([Name::Sip(text)]).is_empty()) {
-                found.push("routed_to");
+        let mut named = |field, text: Option<String>| {
+            if text.is_some_and(|text| !self.names.find([Name::Sip(&text)]).is_empty()) {
+                found.push(field);
             }
-        }
-        if endpoints(call, streams).any(|(end, _)| self.is_asked(end)) {
-            found.push("address");
+        };
+        named("calling", identity(&call.from_user, &call.from_host));
+        named("calling_identity", call.asserted_identity.clone());
+        named("dialled", identity(&call.ruri_user, &call.ruri_host));
+        named("called", identity(&call.to_user, &call.to_host));
+        if call.diverted_to.iter().any(|text| !self.names.find([Name::Sip(text)]).is_empty()) {
+            found.push("routed_to");
         }
         found
+    }
+
+    /// Whether an endpoint of a call is asked for.
+    pub(crate) fn have_address_of(&self, call: &Call, streams: &[Stream]) -> bool {
+        endpoints(call, streams).any(|(end, _)| self.is_asked(end))
+    }
+
+    /// The addresses that are asked for.
+    pub(crate) fn networks(&self) -> impl Iterator<Item = Network> {
+        self.networks.iter().map(|(network, _)| *network)
     }
 
     fn is_asked(&self, end: Endpoint) -> bool {

@@ -217,6 +217,38 @@ fn a_user_finds_sessions_and_the_calls_from_where_the_user_was() {
 }
 
 #[test]
+fn media_elsewhere_than_signalling_finds_a_call_and_who_had_its_address() {
+    let dir = tempfile::tempdir().unwrap();
+    let (call, mut streams) = call(1, 100, "alice", "192.0.2.1:5060", "192.0.2.2:5060");
+    // From 4 s on; the telephone got another address in between.
+    (streams[0].src, streams[1].dst) = (endpoint("203.0.113.7:40001"), endpoint("203.0.113.7:40001"));
+    let sessions = [
+        session(1, "before", vec![held("203.0.113.7", None, 0, Some(102))]),
+        session(2, "then", vec![held("203.0.113.7", Some((40_000, 40_999)), 102, None)]),
+        session(3, "neighbour", vec![held("203.0.113.7", Some((41_000, 41_999)), 0, None)]),
+    ];
+    let store = stored(dir.path(), &[(call, streams)], &sessions);
+    // Its media begins after the period, in which the call began.
+    let of = |subject: &str| found(&store, &request(&[subject], 0, 103)).calls;
+    for (subject, found_by) in [
+        ("address:203.0.113.7:40001", "address session"),
+        ("address:203.0.113.0/25", "address session"),
+        ("user:then", "session"),
+        ("sip:alice@*", "calling"),
+    ] {
+        let calls = of(subject);
+        assert_eq!(calls.len(), 1, "{subject}");
+        assert_eq!(calls[0].found_by.join(" "), found_by, "{subject}");
+        let holders = calls[0].caller.holders.iter().filter_map(|holder| holder.user.as_deref());
+        assert_eq!(holders.collect::<Vec<_>>(), ["then"], "{subject}");
+        assert_eq!(calls[0].caller.media, [endpoint("203.0.113.7:40001")]);
+    }
+    for subject in ["address:203.0.113.7:41001", "user:before", "user:neighbour", "sip:alice@192.0.2.1"] {
+        assert!(of(subject).is_empty(), "{subject}");
+    }
+}
+
+#[test]
 fn more_than_the_limit_and_a_stop_are_errors_and_never_less() {
     let dir = tempfile::tempdir().unwrap();
     let store = town(dir.path());
