@@ -154,7 +154,7 @@ fn told_of_request(act: &RequestAct) -> (&'static str, String) {
         RequestAct::Searched { .. } => ("request-search", "retained data is read".to_owned()),
         RequestAct::Answered { answer, .. } => {
             let files = listed(&answer.files);
-            ("request-answer", format!("{} calls, {} sessions: {files}", answer.calls, answer.accesses))
+            ("request-answer", format!("calls {}, sessions {}: {files}", answer.calls, answer.accesses))
         }
         RequestAct::Refused { reason, text, .. } => ("request-refuse", format!("{reason}: {}", &**text)),
         RequestAct::Noted { text, .. } => ("request-note", text.to_string()),

@@ -52,7 +52,7 @@ Examples:
   ringtap disclosure answer 3 --out answer-3 --as ana --tz Europe/Berlin    # times of the CSV in that zone
   cd answer-3 && sha256sum *      # as `ringtap disclosure show` has them
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted. Unless it is 0, nothing was given.";
+Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted.";
 
 impl AnswerRequest {
     /// Runs it.

@@ -128,7 +128,7 @@ fn acts_of_a_request_name_it_and_no_subject() {
     assert_eq!(told, expected);
     let details: Vec<&str> = acts.iter().map(|act| &*act.detail).collect();
     assert!(details.contains(&"no-legal-basis: no order"), "{details:?}");
-    let given = format!("2 calls, 0 sessions: calls.csv (17 octets, SHA-256 {})", "0f".repeat(32));
+    let given = format!("calls 2, sessions 0: calls.csv (17 octets, SHA-256 {})", "0f".repeat(32));
     assert!(details.contains(&given.as_str()), "{details:?}");
     let all = details.join("\n");
     assert!(!all.contains("1601234567") && !all.contains("203.0.113.7"), "{all}");
