@@ -7,6 +7,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use ringtap_model::{Call, Identity};
 use ringtap_store::ImportWriter;
@@ -230,6 +231,65 @@ fn what_is_refused_says_what_is_right_and_names_no_subject() {
     let nowhere = format!("answer {number} --store /nonexistent --out {}", out.display());
     files.not_disclosed("ana", &nowhere, "/nonexistent");
     assert!(!out.exists());
+}
+
+/// Files of a directory by their names, with their hashes.
+fn hashes(dir: &Path) -> BTreeMap<String, String> {
+    let Ok(entries) = fs::read_dir(dir) else { return BTreeMap::new() };
+    let hash = |path: &Path| {
+        let sum = Command::new("sha256sum").arg(path).output().unwrap().stdout;
+        String::from_utf8(sum).unwrap()[..64].to_owned()
+    };
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), hash(&path))).collect()
+}
+
+#[test]
+fn a_kill_at_any_time_leaves_no_file_without_an_act_and_no_act_without_its_files() {
+    let files = Files::with_people();
+    let store = database(files.folder.path());
+    let number = approved(&files, REQUEST);
+    let answer = |place: usize| {
+        let out = files.folder.path().join(format!("answer-{place}"));
+        (format!("answer {number} --store {} --out {}", store.display(), out.display()), out)
+    };
+    let begin = Instant::now();
+    files.disclosed("ana", &answer(0).0);
+    let (whole, steps) = (begin.elapsed(), 24_u32);
+    let (mut killed, mut count) = (0, 1);
+    for step in 1..=steps {
+        let (command, out) = answer(step as usize);
+        let mut child = files.started("disclosure", "ana", &command, &[OWN]);
+        std::thread::sleep(whole * step / steps);
+        child.kill().unwrap();
+        killed += usize::from(child.wait().unwrap().code().is_none());
+        let shown = files.disclosed("dora", &format!("show {number} --why audit --format jsonl")).out;
+        let answers = lines(&shown)[0]["answers"].as_array().unwrap().clone();
+        let left = hashes(&out);
+        let recorded: BTreeMap<String, String> = answers
+            .iter()
+            .flat_map(|given| given["answer"]["files"].as_array().unwrap())
+            .map(|file| {
+                (file["name"].as_str().unwrap().to_owned(), file["sha256"].as_str().unwrap().to_owned())
+            })
+            .collect();
+        // All answers are of the same data, so they have the same hashes.
+        assert_eq!(recorded.len(), 3);
+        if answers.len() == count {
+            // Nothing was recorded, so nothing has a name.
+            assert!(left.keys().all(|name| name.ends_with(".part")), "{left:?} at {step}");
+            continue;
+        }
+        count = answers.len();
+        for (name, hash) in &recorded {
+            let found = left.get(name).or_else(|| left.get(&format!("{name}.part")));
+            assert_eq!(found, Some(hash), "{name} at {step}");
+        }
+    }
+    assert!(killed >= 2, "{killed} of {steps} were killed on their way");
+    let verified = files.done("dora", "verify --why audit", &[OWN]);
+    assert!(verified.out.contains("none changed, none missing"), "{verified:?}");
+    files.disclosed("ana", &answer(steps as usize + 1).0);
 }
 
 /// What tshark knows of the first INVITE of a call.

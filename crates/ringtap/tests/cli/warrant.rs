@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use crate::run::{Run, file, ringtap};
 
@@ -45,6 +45,11 @@ impl Files {
     }
 
     fn run_of(&self, group: &str, who: &str, command: &str, passphrases: &[&str]) -> Run {
+        self.started(group, who, command, passphrases).wait_with_output().unwrap().into()
+    }
+
+    /// Starts a command, which has its passphrases.
+    pub(crate) fn started(&self, group: &str, who: &str, command: &str, passphrases: &[&str]) -> Child {
         let mut program = ringtap();
         program.arg(group).args(words(command)).args(["--as", who, "--passphrase-fd", "0"]);
         program.arg("--register").arg(self.register());
@@ -54,7 +59,7 @@ impl Files {
         let lines: String = passphrases.iter().map(|line| format!("{line}\n")).collect();
         // A command that is refused before it asks reads none.
         let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
-        child.wait_with_output().unwrap().into()
+        child
     }
 
     pub(crate) fn done(&self, who: &str, command: &str, passphrases: &[&str]) -> Run {
