@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 39] = [
+const LAYERS: [(&str, u8); 40] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -40,6 +40,7 @@ const LAYERS: [(&str, u8); 39] = [
     ("bench", 3),
     ("bucket", 3),
     ("alarm", 3),
+    ("disclosure", 3),
     ("doctor", 3),
     ("export", 3),
     ("hook", 3),

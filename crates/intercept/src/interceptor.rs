@@ -7,7 +7,7 @@ use ringtap_engine::{CallNumber, CallPhase, RtcpSeen, RtpSeen, SipSeen, TargetSe
 use ringtap_handover::{Notification, NotificationKind};
 use ringtap_identity::Attempt;
 use ringtap_model::{Call, Frame, Identity, Nanos, Network};
-use ringtap_warrant::{Liid, Order};
+use ringtap_warrant::{Liid, Name, Order};
 
 use crate::accesses::{Accesses, Told, attempted};
 use crate::calls::Calls;
@@ -90,7 +90,7 @@ impl Interceptor {
     }
 
     fn tell_session(&mut self, record: &Identity, is_new_order: bool, product: &mut dyn Product) {
-        let liids = self.orders.index().find(names::of_session(record));
+        let liids = self.orders.index().find(Name::of_session(record));
         let orders: Vec<Arc<Order>> =
             liids.into_iter().filter_map(|liid| self.orders.find(liid).cloned()).collect();
         let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };

@@ -19,7 +19,7 @@
 //! | `orders` | the orders, and when one of them begins or ends |
 //! | `accesses`, `addresses` | sessions of targets, and the addresses that they have |
 //! | `calls`, `parties` | calls of targets; whom a SIP message names |
-//! | `names` | by what a session is named |
+//! | `names` | by what an attempt to log in is named |
 //! | `product` | what receives it, and how much it was |
 //! | `files`, `hashed_file`, `delivered` | product as files, and on its way to mediation functions |
 //! | `manifest`, `checked` | what finished files are, signed in a chain, and whether they still are |

@@ -147,6 +147,17 @@ pub fn rfc3339(time: Nanos) -> String {
     format!("{}T{}Z", time.date(), clock_of(time))
 }
 
+/// `2026-11-21T02:00:00.123456+01:00`, in the zone of the others, with its offset: RFC 3339.
+pub fn stamped(time: Nanos) -> String {
+    stamped_in(time, zone_shown())
+}
+
+fn stamped_in(time: Nanos, zone: &TimeZone) -> String {
+    // A time of this type is before the year 2555.
+    let instant = Timestamp::from_nanosecond(i128::from(time.0)).unwrap_or_default().to_zoned(zone.clone());
+    instant.strftime("%Y-%m-%dT%H:%M:%S.%6f%:z").to_string()
+}
+
 /// A duration: `850 ms`, `12.3 s`, `4:05`, `1:02:03`, `12 days`.
 pub fn span(millis: f64) -> String {
     let seconds = (millis / 1e3).round() as u64;
@@ -194,6 +205,8 @@ mod tests {
         let time = Nanos::from_micros(1_795_226_400_123_456);
         assert_eq!(full(time), "2026-11-21 02:00:00.123");
         assert_eq!(rfc3339(time), "2026-11-21T02:00:00Z");
+        assert_eq!(stamped(time), "2026-11-21T02:00:00.123456+00:00");
+        assert_eq!(stamped(Nanos::from_secs(1_795_226_400)), "2026-11-21T02:00:00.000000+00:00");
         assert_eq!(full(Nanos::ZERO), "1970-01-01 00:00:00.000");
         assert_eq!(date(Nanos::MAX), "2554-07-21");
     }
@@ -205,6 +218,10 @@ mod tests {
         let shown = |text: &str| within(parse(text).unwrap(), &berlin).to_string();
         assert_eq!(shown("2026-11-21T02:00:00Z"), "2026-11-21T03:00:00");
         assert_eq!(shown("2026-06-21T23:30:00Z"), "2026-06-22T01:30:00");
+        // The hour that comes twice.
+        let stamped = |text: &str| stamped_in(parse(text).unwrap(), &berlin);
+        assert_eq!(stamped("2026-10-25T00:30:00Z"), "2026-10-25T02:30:00.000000+02:00");
+        assert_eq!(stamped("2026-10-25T01:30:00Z"), "2026-10-25T02:30:00.000000+01:00");
         let meant = |text: &str| text.parse::<Moment>().unwrap().within(&berlin);
         assert_eq!(meant("2026-11-21 03:00"), parse("2026-11-21T02:00:00Z"));
         assert_eq!(meant("2026-11-21T03:00:00Z"), parse("2026-11-21T03:00:00Z"), "an offset is obeyed");

@@ -18,6 +18,7 @@ use crate::commands::{
     compare::Compare,
     completions::Completions,
     console::ConsoleArgs,
+    disclosure::DisclosureArgs,
     doctor::Doctor,
     export::Export,
     extract::Extract,
@@ -123,6 +124,7 @@ pub(crate) enum Command {
     Live(Live),
     Audit(Box<Audit>),
     Warrant(Box<WarrantArgs>),
+    Disclosure(Box<DisclosureArgs>),
     Doctor(Doctor),
     Bench(Bench),
     Man(ManArgs),
@@ -155,6 +157,7 @@ impl Command {
             | Self::Open(_)
             | Self::Audit(_)
             | Self::Warrant(_)
+            | Self::Disclosure(_)
             | Self::Live(_)
             | Self::Status(_)
             | Self::Hold(_)
@@ -212,6 +215,35 @@ mod tests {
     #[test]
     fn the_arguments_of_every_command_are_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// Words of a line of the manual; what stands between apostrophes is one, and `#` begins a comment.
+    fn words(line: &str) -> Vec<String> {
+        let line = line.split(" #").next().unwrap_or_default();
+        let pieces = line.split('\'').enumerate();
+        pieces
+            .flat_map(|(at, piece)| match at % 2 {
+                0 => piece.split_whitespace().map(str::to_owned).collect(),
+                _ => vec![piece.to_owned()],
+            })
+            .collect()
+    }
+
+    #[test]
+    fn the_manual_of_disclosure_has_every_command_of_it_as_it_is_given() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/manual/disclosure.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let commands: Vec<Vec<String>> =
+            page.lines().filter(|line| line.starts_with("    ringtap ")).map(words).collect();
+        for command in &commands {
+            assert!(Cli::try_parse_from(command).is_ok(), "{command:?}");
+        }
+        let whole = Cli::command();
+        let disclosure = whole.find_subcommand("disclosure").unwrap();
+        for command in disclosure.get_subcommands() {
+            let is_it = |words: &Vec<String>| words[1..3] == ["disclosure", command.get_name()];
+            assert!(commands.iter().any(is_it), "{} is missing", command.get_name());
+        }
     }
 
     #[test]

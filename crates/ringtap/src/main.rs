@@ -135,6 +135,7 @@ fn run(command: Command, screen: &mut Screen) -> anyhow::Result<Exit> {
         Command::Release(release) => release.run(screen),
         Command::Audit(audit) => audit.run(screen),
         Command::Warrant(warrant) => warrant.run(screen),
+        Command::Disclosure(disclosure) => disclosure.run(screen),
         Command::Doctor(doctor) => doctor.run(screen),
         Command::Bench(bench) => bench.run(screen),
         Command::Mcp(mcp) => mcp.run(screen),

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -364,6 +365,24 @@ proptest! {
                 network.holds(address) && fits && held.from <= at(second) && at(second) < until
             }).map(|session| session.id.0[0]).collect();
             prop_assert_eq!(found, expected);
+            let time = at(second)..at(second + 10_000);
+            let mut found = Vec::new();
+            let _ = reader.each_between(time.clone(), |session| {
+                found.push(session.id.0[0]);
+                ControlFlow::Continue(())
+            }).unwrap();
+            found.sort_unstable();
+            let went_on = |session: &&Identity| {
+                session.start < time.end && session.end.is_none_or(|end| end > time.start)
+            };
+            let expected: Vec<u8> = last.values().filter(went_on).map(|session| session.id.0[0]).collect();
+            prop_assert_eq!(&found, &expected);
+            let mut passed = 0;
+            let flow = reader.each_between(time, |_| {
+                passed += 1;
+                ControlFlow::Break(())
+            }).unwrap();
+            prop_assert_eq!((passed, flow.is_break()), (expected.len().min(1), !expected.is_empty()));
         }
     }
 }

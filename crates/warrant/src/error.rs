@@ -102,10 +102,16 @@ pub enum Refused {
     #[error("another officer has to approve this than the one who entered it")]
     SamePerson,
     /// Not the record that is there.
-    #[error("this is not the hash of the record as it is now: look at it again with `ringtap warrant show`")]
+    #[error(
+        "this is not the hash of the record as it is now: look at it again with `ringtap warrant show`, or \
+         `ringtap disclosure show` for a request"
+    )]
     OtherHash,
     /// Whoever approves has seen it.
-    #[error("look at the whole record first, as it is now, with `ringtap warrant show`")]
+    #[error(
+        "look at the whole record first, as it is now, with `ringtap warrant show`, or `ringtap disclosure \
+         show` for a request"
+    )]
     NotSeen,
     /// Not before its approval.
     #[error("the warrant is a draft: it has to be approved first")]
@@ -136,6 +142,21 @@ pub enum Refused {
         /// What it has to be.
         problem: &'static str,
     },
+    /// There is no such request.
+    #[error("there is no request of that number: `ringtap disclosure list` shows them")]
+    NoRequest,
+    /// It was approved before.
+    #[error("the request was approved before: answer it with `ringtap disclosure answer`")]
+    RequestApproved,
+    /// Nobody answers alone.
+    #[error("the request has to be approved first, by another officer than the one who entered it")]
+    RequestNotApproved,
+    /// It was answered or refused.
+    #[error("the request was answered or refused: add a note, or enter a new request")]
+    Closed,
+    /// An answer without a search that was recorded.
+    #[error("nothing was searched for this request by this person since its last answer")]
+    NotSearched,
     /// A passphrase that would be guessed.
     #[error("this passphrase cannot be used: {0}")]
     Passphrase(&'static str),

@@ -25,6 +25,9 @@ pub enum Flaw {
     /// The master key does not open it.
     #[error("cannot be opened by the master key")]
     Sealed,
+    /// It was opened, and this program does not know such an act.
+    #[error("is not known to this version of the program: use the version that wrote it, or a later one")]
+    Unknown,
     /// It may not follow the acts before it.
     #[error("breaks a rule of the register: it was not written by this program")]
     Rule,

@@ -1,7 +1,8 @@
 //! Warrants: whom the law lets be watched, who ordered it, and every act of it, in a sealed register.
 //!
 //! An [`Order`] is what a warrant in force asks of the service: a [`Liid`], what it [`Delivers`], its
-//! [`Target`]s. A [`TargetIndex`] finds the orders that a session or a call belongs to.
+//! [`Target`]s. A [`TargetIndex`] finds the orders that a session or a call belongs to. A [`Request`] is what
+//! an authority asks of retained data, with what became of it; [`RequestStatistics`] count them.
 //!
 //! ```
 //! use ringtap_warrant::{Name, Target, TargetIndex};
@@ -50,5 +51,9 @@ pub use register::{
     ActQuery, ActView, Fault, Head, PersonView, Register, Session, Verified, check_passphrase, verify,
 };
 pub use secret_text::SecretText;
+pub use state::{
+    Answer, Category, DataAges, GivenAnswer, MONTH, MONTHS, NewRequest, NotASubject, Refusal, RefusalReason,
+    Request, RequestStatistics, RequestStatus, Spread, Subject,
+};
 pub use state::{Extension, Look, NewWarrant, ProducedFile, Role, Status, StopProof, Warrant};
 pub use target::{Name, NotATarget, Target, TargetIndex, TargetKind};

@@ -15,6 +15,7 @@ pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod console;
 mod control;
+pub(crate) mod disclosure;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod extract;

@@ -14,6 +14,7 @@
 //! | `doctor` | this machine |
 //! | `installed` | `make install` and `make uninstall` into a directory |
 //! | `console` | the people of the console, and its audit log |
+//! | `disclosure` | requests for retained data, and their answers held against tshark |
 //! | `warrant` | the register of lawful interception, from set-up to audit |
 //! | `kpis` | KPIs against a second implementation |
 //! | `why` | what distinguishes marked calls |
@@ -34,6 +35,7 @@ mod captured;
 mod codecs;
 mod complaints;
 mod console;
+mod disclosure;
 mod doctor;
 mod flood;
 mod formats;

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use crate::run::{Run, file, ringtap};
 
@@ -28,8 +28,30 @@ impl Files {
 
     /// Runs a command as somebody, with lines of passphrases on standard input.
     fn run(&self, who: &str, command: &str, passphrases: &[&str]) -> Run {
+        self.run_of("warrant", who, command, passphrases)
+    }
+
+    /// Runs a command about requests for retained data.
+    pub(crate) fn disclosed(&self, who: &str, command: &str) -> Run {
+        let run = self.run_of("disclosure", who, command, &[OWN]);
+        assert_eq!(run.status, 0, "{command}: {run:?}");
+        run
+    }
+
+    pub(crate) fn not_disclosed(&self, who: &str, command: &str, why: &str) -> Run {
+        let run = self.run_of("disclosure", who, command, &[OWN]);
+        assert!(run.status != 0 && run.err.contains(why), "{command}: {run:?}");
+        run
+    }
+
+    fn run_of(&self, group: &str, who: &str, command: &str, passphrases: &[&str]) -> Run {
+        self.started(group, who, command, passphrases).wait_with_output().unwrap().into()
+    }
+
+    /// Starts a command, which has its passphrases.
+    pub(crate) fn started(&self, group: &str, who: &str, command: &str, passphrases: &[&str]) -> Child {
         let mut program = ringtap();
-        program.arg("warrant").args(words(command)).args(["--as", who, "--passphrase-fd", "0"]);
+        program.arg(group).args(words(command)).args(["--as", who, "--passphrase-fd", "0"]);
         program.arg("--register").arg(self.register());
         program.arg("--master-key").arg(self.folder.path().join("key"));
         let piped = || Stdio::piped();
@@ -37,7 +59,7 @@ impl Files {
         let lines: String = passphrases.iter().map(|line| format!("{line}\n")).collect();
         // A command that is refused before it asks reads none.
         let _ = child.stdin.take().unwrap().write_all(lines.as_bytes());
-        child.wait_with_output().unwrap().into()
+        child
     }
 
     pub(crate) fn done(&self, who: &str, command: &str, passphrases: &[&str]) -> Run {

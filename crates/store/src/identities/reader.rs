@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
 use ringtap_model::{HeldAddress, Id, Identity, Nanos, Value};
@@ -70,6 +71,28 @@ impl IdentityReader {
             file.each("is_open", &[], &mut each)?;
         }
         Ok(())
+    }
+
+    /// Passes each session that went on in some of that time, in no order, until `each` breaks; those that
+    /// have not ended as far as anybody knows as well. Few are in memory at a time.
+    pub fn each_between(
+        &self,
+        time: Range<Nanos>,
+        mut each: impl FnMut(Identity) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
+        // What was first heard of later may have begun before.
+        let ends = [Sql::from(integer(time.start.micros()))];
+        for day in self.days()? {
+            let Some(file) = self.open_day(day)? else { continue };
+            let flow = file.each_until("is_open OR last_us >= ?1", &ends, &mut |session| {
+                let is_then = session.start < time.end && session.end.is_none_or(|end| end > time.start);
+                if is_then { each(session) } else { ControlFlow::Continue(()) }
+            })?;
+            if flow.is_break() {
+                return Ok(flow);
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     fn search(
@@ -143,14 +166,30 @@ impl OpenFile {
 
     /// Passes the sessions that satisfy a condition.
     fn each(&self, condition: &str, values: &[Sql], each: &mut dyn FnMut(Identity)) -> Result<(), Error> {
+        let mut all = |session| {
+            each(session);
+            ControlFlow::Continue(())
+        };
+        self.each_until(condition, values, &mut all).map(drop)
+    }
+
+    /// The same, until `each` breaks.
+    fn each_until(
+        &self,
+        condition: &str,
+        values: &[Sql],
+        each: &mut dyn FnMut(Identity) -> ControlFlow<()>,
+    ) -> Result<ControlFlow<()>, Error> {
         let failed = |error| self.failed(error);
         let sql = format!("SELECT id, first_us, format, record FROM identities WHERE {condition}");
         let mut statement = self.connection.prepare_cached(&sql).map_err(failed)?;
         let mut rows = statement.query(params_from_iter(values)).map_err(failed)?;
         while let Some(row) = rows.next().map_err(failed)? {
-            each(self.session(row)?);
+            if each(self.session(row)?).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
         }
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     }
 
     fn session(&self, row: &Row<'_>) -> Result<Identity, Error> {

@@ -12,7 +12,7 @@ use crate::log::files;
 use crate::log::key::Keys;
 use crate::log::line::{ActLine, LONGEST};
 use crate::secret_text::SecretText;
-use crate::state::{Act, By, Look, ProducedFile, What};
+use crate::state::{Act, By, Look, ProducedFile, RequestAct, What};
 
 /// Which acts to show.
 #[derive(Clone, Debug, Default)]
@@ -44,7 +44,10 @@ pub struct ActView {
     pub act: &'static str,
     /// The warrant that it is about.
     pub warrant: Option<u32>,
-    /// What else is to be said. Targets and identifiers are shown with the warrant alone.
+    /// The request for retained data that it is about.
+    pub request: Option<u32>,
+    /// What else is to be said. Targets and identifiers are shown with the warrant alone, subjects with the
+    /// request.
     pub detail: SecretText,
 }
 
@@ -60,7 +63,7 @@ pub(super) fn read(path: &Path, keys: &Keys, query: &ActQuery) -> Result<Vec<Act
         }
         // The rest of an act that is being written.
         let Ok(line) = ActLine::parse(&line) else { return Ok(views) };
-        let Some(act) = read_act(keys, &line) else { return Ok(views) };
+        let Ok(act) = read_act(keys, &line) else { return Ok(views) };
         views.extend(Some(view(line.number(), &act)).filter(|view| query.selects(view)));
     }
 }
@@ -80,7 +83,8 @@ fn view(number: u64, act: &Act) -> ActView {
         By::Service => "service".into(),
     };
     let (kind, warrant, detail) = told(&act.what);
-    ActView { number, time: act.time, clock: act.clock, who, act: kind, warrant, detail: detail.into() }
+    let (request, detail) = (request_of(&act.what), detail.into());
+    ActView { number, time: act.time, clock: act.clock, who, act: kind, warrant, request, detail }
 }
 
 /// Kind, warrant, and the rest.
@@ -110,8 +114,15 @@ fn told(what: &What) -> (&'static str, Option<u32>, String) {
                 Look::Acts => ("acts", None),
                 Look::Verify => ("verify", None),
                 Look::People => ("people", None),
+                Look::Request(_) => ("show", None),
+                Look::Requests => ("requests", None),
+                Look::Statistics => ("statistics", None),
             };
             ("look", id, format!("{at}: {}", &**why))
+        }
+        What::Request(act) => {
+            let (kind, detail) = told_of_request(act);
+            (kind, None, detail)
         }
         What::Begun { id } => ("begin", Some(*id), "interception has begun".to_owned()),
         What::Ended { id, late } => ("end", Some(*id), late_by(*late)),
@@ -123,6 +134,30 @@ fn told(what: &What) -> (&'static str, Option<u32>, String) {
         What::Recovered { bytes } => {
             ("recovered", None, format!("{bytes} bytes of an act that was never acknowledged were cut off"))
         }
+    }
+}
+
+/// The request that an act is about.
+fn request_of(what: &What) -> Option<u32> {
+    match what {
+        What::Looked { at: Look::Request(id), .. } => Some(*id),
+        What::Request(act) => Some(act.id()),
+        _ => None,
+    }
+}
+
+/// Kind, and the rest.
+fn told_of_request(act: &RequestAct) -> (&'static str, String) {
+    match act {
+        RequestAct::Entered { request, .. } => ("request-enter", format!("case {}", &*request.case_number)),
+        RequestAct::Approved { hash, .. } => ("request-approve", format!("record {hash}")),
+        RequestAct::Searched { .. } => ("request-search", "retained data is read".to_owned()),
+        RequestAct::Answered { answer, .. } => {
+            let files = listed(&answer.files);
+            ("request-answer", format!("calls {}, sessions {}: {files}", answer.calls, answer.accesses))
+        }
+        RequestAct::Refused { reason, text, .. } => ("request-refuse", format!("{reason}: {}", &**text)),
+        RequestAct::Noted { text, .. } => ("request-note", text.to_string()),
     }
 }
 

@@ -215,7 +215,7 @@ impl Ledger {
         if !is_proven {
             return Err(self.fault(Flaw::Signature));
         }
-        let act = read_act(&self.keys, line).ok_or_else(|| self.fault(Flaw::Sealed))?;
+        let act = read_act(&self.keys, line).map_err(|flaw| self.fault(flaw))?;
         let admitted = self.state.admit(line.body.number, &act);
         admitted.map_err(|_| self.fault(Flaw::Rule))?;
         self.end += length;
@@ -358,10 +358,11 @@ impl Ledger {
     }
 }
 
-/// What a line says; None if it was sealed by another key or elsewhere.
-pub(crate) fn read_act(keys: &Keys, line: &ActLine) -> Option<Act> {
+/// What a line says; what is wrong if it was sealed by another key or elsewhere, or by a later version.
+pub(crate) fn read_act(keys: &Keys, line: &ActLine) -> Result<Act, Flaw> {
     let at = Position { number: line.body.number, previous: line.body.previous.clone() };
-    serde_json::from_slice(&sealer::open(keys, &at, &line.body.sealed)?).ok()
+    let text = sealer::open(keys, &at, &line.body.sealed).ok_or(Flaw::Sealed)?;
+    serde_json::from_slice(&text).map_err(|_| Flaw::Unknown)
 }
 
 pub(crate) const ABOUT: &str = "register";

@@ -5,6 +5,7 @@ mod ledger;
 mod passphrase;
 #[expect(clippy::module_inception, reason = "the register is what this folder is about")]
 mod register;
+mod requests;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -28,7 +28,7 @@ use crate::state::{
 /// The service needs six methods: [`open`](Self::open), [`active`](Self::active), [`term`](Self::term),
 /// [`has_changed`](Self::has_changed), [`begun`](Self::begun) and [`stopped`](Self::stopped).
 pub struct Register {
-    ledger: Ledger,
+    pub(super) ledger: Ledger,
     /// When the next order begins or ends, as of the last look of the service.
     next_change: Nanos,
 }
@@ -457,7 +457,7 @@ impl Register {
     }
 
     /// Records an act of somebody. What has ended by itself before is recorded first.
-    fn act(&mut self, session: &Session, what: What, clock: Nanos) -> Result<u64, Error> {
+    pub(super) fn act(&mut self, session: &Session, what: What, clock: Nanos) -> Result<u64, Error> {
         let by = By::Person(session.name.clone());
         self.ledger.locked(|ledger| {
             end_due(ledger, clock)?;
@@ -467,7 +467,7 @@ impl Register {
 }
 
 /// Records the end of those whose time is over.
-fn end_due(ledger: &mut Ledger, clock: Nanos) -> Result<(), Error> {
+pub(super) fn end_due(ledger: &mut Ledger, clock: Nanos) -> Result<(), Error> {
     for (id, late) in ledger.state.due(ledger.time(clock)) {
         ledger.record(By::Service, What::Ended { id, late }, clock)?;
     }

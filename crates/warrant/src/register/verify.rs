@@ -172,7 +172,10 @@ impl Walk {
             return Some(*flaw);
         }
         if let Some(keys) = &self.keys {
-            let Some(act) = read_act(keys, line) else { return Some(Flaw::Sealed) };
+            let act = match read_act(keys, line) {
+                Ok(act) => act,
+                Err(flaw) => return Some(flaw),
+            };
             if self.state.admit(number, &act).is_err() {
                 return Some(Flaw::Rule);
             }

@@ -4,6 +4,8 @@ use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::people::{PersonChange, PersonEntry};
+use super::produced::ProducedFile;
+use super::requests::RequestAct;
 use super::warrant::{Extension, NewWarrant, StopProof};
 use crate::secret_text::SecretText;
 
@@ -84,6 +86,8 @@ pub(crate) enum What {
         id: u32,
         files: Vec<ProducedFile>,
     },
+    /// Of a request for retained data.
+    Request(RequestAct),
     Looked {
         at: Look,
         why: SecretText,
@@ -128,16 +132,10 @@ pub enum Look {
     Verify,
     /// The people.
     People,
-}
-
-/// A file of product, by which it is known again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProducedFile {
-    /// Its name, without its directory.
-    pub name: SecretText,
-    /// Its octets.
-    pub octets: u64,
-    /// SHA-256 of them, as 64 hex digits.
-    pub sha256: String,
+    /// One request, whole.
+    Request(u32),
+    /// The list of requests.
+    Requests,
+    /// The figures of requests.
+    Statistics,
 }

@@ -2,13 +2,21 @@
 
 mod act;
 mod people;
+mod produced;
+mod requests;
 #[expect(clippy::module_inception, reason = "the state is what this folder is about")]
 mod state;
 mod warrant;
 
+pub use act::Look;
 pub(crate) use act::{Act, By, What};
-pub use act::{Look, ProducedFile};
 pub use people::Role;
 pub(crate) use people::{PersonChange, PersonEntry};
+pub use produced::ProducedFile;
+pub(crate) use requests::RequestAct;
+pub use requests::{
+    Answer, Category, DataAges, GivenAnswer, MONTH, MONTHS, NewRequest, NotASubject, Refusal, RefusalReason,
+    Request, RequestStatistics, RequestStatus, Spread, Subject,
+};
 pub(crate) use state::State;
 pub use warrant::{Extension, NewWarrant, Status, StopProof, Warrant};

@@ -7,8 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use ringtap_model::Nanos;
 
-use super::act::{Act, By, Look, ProducedFile, What};
+use super::act::{Act, By, Look, What};
 use super::people::{People, Role};
+use super::produced::ProducedFile;
+use super::requests::Requests;
 use super::warrant::{EnteredExtension, Extension, NewWarrant, Status, Warrant, check_text};
 use crate::error::Refused;
 use crate::order::Order;
@@ -19,6 +21,7 @@ use crate::secret_text::SecretText;
 pub(crate) struct State {
     pub(crate) warrants: BTreeMap<u32, Warrant>,
     pub(crate) people: People,
+    pub(crate) requests: Requests,
     /// The time of the newest act.
     pub(crate) latest: Nanos,
     /// It is recorded that the clock was set back, and it has not caught up since.
@@ -168,6 +171,7 @@ impl State {
                 if is_active { Ok(()) } else { Err(Refused::NotInForce) }
             }
             What::Produced { id, files } => self.produced(*id, files),
+            What::Request(act) => self.requests.admit(name, act, time),
             What::Looked { at, why } => self.look(name, *at, why, time),
             _ => Err(Refused::Impossible),
         }
@@ -245,14 +249,18 @@ impl State {
 
     fn look(&mut self, by: &SecretText, at: Look, why: &SecretText, time: Nanos) -> Result<(), Refused> {
         check_text("reason", why, 1024)?;
-        if let Look::Show(id) = at {
-            let warrant = self.warrant(id)?;
-            warrant.looks += 1;
-            warrant.last_look = Some((by.clone(), time));
-            let hash = warrant.hash();
-            self.seen.insert((id, by.clone()), hash);
+        match at {
+            Look::Show(id) => {
+                let warrant = self.warrant(id)?;
+                warrant.looks += 1;
+                warrant.last_look = Some((by.clone(), time));
+                let hash = warrant.hash();
+                self.seen.insert((id, by.clone()), hash);
+                Ok(())
+            }
+            Look::Request(id) => self.requests.look(id, by, time),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn warrant(&mut self, id: u32) -> Result<&mut Warrant, Refused> {

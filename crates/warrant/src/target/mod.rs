@@ -3,6 +3,7 @@
 mod index;
 mod normal;
 mod parse;
+mod session;
 #[cfg(test)]
 mod tests;
 

@@ -17,7 +17,8 @@ use crate::screen::Screen;
 
 /// List who did what with the register: entered, approved, looked, and what the service did
 ///
-/// Targets and identifiers are not among them: `ringtap warrant show` has them.
+/// Targets, identifiers and subjects are not among them: `ringtap warrant show` and `ringtap disclosure show`
+/// have them.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Acts {
@@ -36,6 +37,9 @@ pub(crate) struct Acts {
     /// Only acts about this warrant
     #[arg(long, value_name = "NUMBER")]
     warrant: Option<u32>,
+    /// Only acts about this request for retained data
+    #[arg(long, value_name = "NUMBER", conflicts_with = "warrant")]
+    request: Option<u32>,
     /// Output format
     #[arg(long, value_enum, default_value_t)]
     format: LineFormat,
@@ -57,7 +61,8 @@ impl Acts {
             warrant: self.warrant,
         };
         let mut open = args.open()?;
-        let acts = open.register.acts(&open.session, &query, &self.why, time::now())?;
+        let mut acts = open.register.acts(&open.session, &query, &self.why, time::now())?;
+        acts.retain(|act| self.request.is_none() || act.request == self.request);
         print(&acts, self.format, screen).context(WRITING)?;
         Ok(Exit::Done)
     }
@@ -90,6 +95,7 @@ fn cells(act: &ActView, dated: bool) -> Vec<Cell> {
         Cell::plain(&*act.who),
         Cell::plain(act.act),
         Cell::known(act.warrant.map(|id| id.to_string())),
+        Cell::known(act.request.map(|id| id.to_string())),
         Cell::plain(format!("{}{clock}", &*act.detail)),
     ]
 }
@@ -100,5 +106,6 @@ const COLUMNS: &[Column] = &[
     Column::text("WHO", 20, 8, 0),
     Column::word("WHAT", 0),
     Column::figure("WARRANT", 0),
+    Column::figure("REQUEST", 0),
     Column::text("DETAIL", 80, 30, 0),
 ];

@@ -56,7 +56,7 @@ impl Approve {
     }
 }
 
-fn ask(screen: &mut Screen) -> anyhow::Result<String> {
+pub(in crate::commands) fn ask(screen: &mut Screen) -> anyhow::Result<String> {
     if !screen.terminal {
         return Err(Misuse("without a terminal, name the record with `--hash <HASH>`".to_owned()).into());
     }

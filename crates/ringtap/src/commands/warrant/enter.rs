@@ -1,14 +1,13 @@
 //! `ringtap warrant enter`: a draft.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::Args;
 use ringtap_report::time::{self, Moment};
 use ringtap_warrant::{CountryCode, Delivers, Liid, NewWarrant, PayloadKey, SecretText, Target};
 use serde::Deserialize;
-use zeroize::Zeroizing;
 
+use super::entry_file;
 use super::register_args::RegisterArgs;
 use crate::exit::{Exit, Misuse};
 use crate::screen::Screen;
@@ -114,7 +113,7 @@ impl Enter {
                 let both = "give a file or options, not both: which of the two would be right?";
                 return Err(Misuse(both.to_owned()).into());
             }
-            Some(path) => read(&path)?,
+            Some(path) => entry_file::read(&path, "the warrant", "`target` is a list: ['user:alice', ...]")?,
             None => self.entry,
         };
         let warrant = entry.warrant()?;
@@ -123,26 +122,6 @@ impl Enter {
         screen.remark(format!("warrant {id} is a draft: another officer approves it"));
         Ok(Exit::Done)
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<Entry> {
-    let read = || format!("cannot read the warrant in `{}`", path.display());
-    let text = match path.to_str() {
-        Some("-") => std::io::read_to_string(std::io::stdin()).with_context(read)?,
-        _ => std::fs::read_to_string(path).with_context(read)?,
-    };
-    let text = Zeroizing::new(text);
-    toml::from_str(&text).map_err(|error: toml::de::Error| {
-        let line = error.span().map_or(1, |span| text[..span.start].matches('\n').count() + 1);
-        // What else it says may have a value in it.
-        let problem = match error.message() {
-            message if message.starts_with("unknown field") || message.starts_with("duplicate key") => {
-                message
-            }
-            _ => "write each key once, as `name = 'value'`; `target` is a list: ['user:alice', ...]",
-        };
-        Misuse(format!("{}:{line}: {problem}", path.display())).into()
-    })
 }
 
 impl Entry {

@@ -1,18 +1,20 @@
 //! `ringtap warrant`: the register of lawful interception, for officers and auditors.
 
 mod acts;
-mod approve;
+pub(in crate::commands) mod approve;
 mod enter;
+pub(in crate::commands) mod entry_file;
 mod extend;
 mod list;
 mod note;
+pub(in crate::commands) mod out_dir;
 mod people;
 mod product;
-mod register_args;
+pub(in crate::commands) mod register_args;
 mod secrets;
 mod setup;
 mod show;
-mod shown;
+pub(in crate::commands) mod shown;
 mod verify;
 mod verify_product;
 mod withdraw;

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, chown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -19,10 +18,11 @@ use ringtap_report::text::{counted, grouped};
 use ringtap_report::time;
 use ringtap_warrant::{Liid, Order, ProducedFile};
 
+use super::out_dir;
 use super::register_args::RegisterArgs;
 use super::shown::WRITING;
 use crate::duration::duration;
-use crate::exit::{Exit, Misuse};
+use crate::exit::Exit;
 use crate::input::{Input, InputFiles};
 use crate::radius_secrets::read_secrets;
 use crate::screen::Screen;
@@ -81,7 +81,7 @@ impl Product {
         let input = Input::open(&self.input.files, self.input.unpacking)?;
         let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
         let functions = self.deliver.as_deref().map(read_functions).transpose()?;
-        make_directory(&self.out, args.dir())?;
+        out_dir::make(&self.out, args.dir())?;
         let made = self.make(&input, secrets, functions, args, screen);
         if made.is_err() {
             // Where nothing was written, nothing stays.
@@ -170,29 +170,6 @@ impl Product {
         orders.retain(|order| self.only.is_empty() || self.only.contains(&order.liid));
         Ok(orders)
     }
-}
-
-/// Makes the directory for the owner of the register, as whom the files are written.
-fn make_directory(directory: &Path, register: &Path) -> anyhow::Result<()> {
-    let made = fs::DirBuilder::new().mode(0o700).create(directory);
-    match made {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let text = format!(
-                "`--out {}` exists: name a directory that does not, so that nothing is mixed up",
-                directory.display()
-            );
-            return Err(Misuse(text).into());
-        }
-        made => made.with_context(|| format!("cannot make the directory `{}`", directory.display()))?,
-    }
-    let Ok(owner) = fs::metadata(register) else { return Ok(()) };
-    let own = fs::metadata(directory).map(|own| own.uid() == owner.uid());
-    if own.is_ok_and(|is_same| is_same) {
-        return Ok(());
-    }
-    chown(directory, Some(owner.uid()), Some(owner.gid())).with_context(|| {
-        format!("cannot give the directory `{}` to the owner of the register", directory.display())
-    })
 }
 
 fn produced_file(file: &WrittenFile) -> ProducedFile {

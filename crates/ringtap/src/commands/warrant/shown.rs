@@ -169,4 +169,4 @@ fn value_of(warrant: &Warrant, at: Nanos) -> io::Result<serde_json::Value> {
 }
 
 /// Why results could not be printed.
-pub(super) const WRITING: &str = "cannot write the results";
+pub(in crate::commands) const WRITING: &str = "cannot write the results";

@@ -1,4 +1,6 @@
 mod model;
+mod request_model;
+mod requests;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
