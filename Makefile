@@ -123,7 +123,7 @@ bless:
 	@git --no-pager diff --stat -- cases
 
 bench: packages-bench release
-	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool -p ringtap-store --example live --example speed --example measure --example fill
+	$(CARGO) build --release --locked -p ringtap-bench -p ringtap-audio -p ringtap-spool -p ringtap-store -p ringtap-intercept --example live --example speed --example measure --example fill --example targets --example subscribers
 	python3 bench/table.py --ringtap $(RINGTAP) --programs $(dir $(RINGTAP))examples --duckdb $(DUCKDB)/bin/python $(BENCH)
 
 # Whether the records are right as the program is built to be installed, too.

@@ -12,6 +12,7 @@ import datetime
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -21,7 +22,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 # Packets of 214 bytes per second that the reference loop reads on the machine that the targets are for.
 LOOP = 72e6
-PARTS = ["media", "calls", "analyze", "sound", "spool", "store", "console", "under_way", "live", "day", "peers"]
+PARTS = ["media", "calls", "analyze", "sound", "spool", "store", "console", "under_way", "interception", "live", "day", "peers"]
 
 
 class Bench:
@@ -428,6 +429,41 @@ def under_way(bench, table, folder):
         )
 
 
+def interception(bench, table, folder):
+    """Subscribers, targets, and the packets of targets."""
+    programs = pathlib.Path(bench.options.programs)
+    options = ["--ringtap", bench.options.ringtap, "--subscribers", str(programs / "subscribers"), "--svg", str(folder), "--folder", str(folder)]
+    found = script("interception.py", *options)
+    if found is None:
+        print("    interception left out: it needs root, and freeradius, freeradius-utils, tcpreplay and wireshark-common", file=sys.stderr)
+        return
+    done = subprocess.run(["taskset", "-c", str(bench.options.core), str(programs / "targets")], stdout=subprocess.PIPE, text=True, check=True)
+    found["engine"] = {count: float(ratio) for count, ratio in re.findall(r"(\d+) targets: ([\d.]+)", done.stdout)}
+    bench.outcomes["interception"] = found
+    followed, radius = found["followed"], found["radius"]
+    table.add(
+        f"sessions of {followed['users']:,} users, in a capture and in the database, against what FreeRADIUS gave", "0 differ",
+        f"{followed['differ']} differ", followed["differ"] == 0, f"it let in {followed['users_per_s']['let in']:.0f} users/s",
+    )
+    for title, key, target in [
+        ("packets of RADIUS inspected for 100,000 targets", "inspected_per_s", 2e6), ("the same, all sessions followed", "followed_per_s", 1e6),
+        ("the same, authenticators checked", "checked_per_s", 5e5),
+    ]:
+        table.add(f"{title}, one core", f">= {short(target)}/s", f"{short(radius[key])}/s", radius[key] >= target)
+    size = radius["bytes_per_session"] * radius["sessions"] / 1e6
+    table.add(f"{radius['sessions']:,} sessions in memory", "<= 500 MB", f"{size:.0f} MB", size <= 500)
+    for run in found["targets"]:
+        wrong = run["missing"] + run["surplus"]
+        table.add(
+            f"{run['users_per_s']:g} targets a second that log on, and as many off, among {short(run['frames_per_s'])} packets/s",
+            "0 of their packets missing, 0 too many", f"{run['missing']} and {run['surplus']} of {run['of_targets']:,}", wrong == 0,
+            f"{run['shown'].get('recalled', '')}; the ring dropped {run['ring_drops']}",
+        )
+    for count, most in [("1", 1.01), ("10000", 1.02), ("1000000", 1.05)]:
+        ratio = found["engine"][count]
+        table.add(f"time of a packet with {int(count):,} targets to watch", f"<= {most} of that without", f"{ratio:.3f}", ratio <= most)
+
+
 def keep(bench, table, comparison, began):
     """Prints the page, and stores it with the figures."""
     commit = subprocess.run(["git", "-C", str(HERE), "rev-parse", "--short", "HEAD"], stdout=subprocess.PIPE, text=True, check=False)
@@ -486,6 +522,8 @@ def main():
     elsewhere = console(bench, table, folder) if "console" in parts else ""
     if "under_way" in parts:
         under_way(bench, table, folder)
+    if "interception" in parts:
+        interception(bench, table, folder)
     if "live" in parts:
         live(bench, table)
     if "day" in parts:
