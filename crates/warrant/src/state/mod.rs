@@ -9,6 +9,6 @@ mod warrant;
 pub(crate) use act::{Act, By, What};
 pub use act::{Look, ProducedFile};
 pub use people::Role;
-pub(crate) use people::{PersonChange, PersonEntry};
+pub(crate) use people::{Person, PersonChange, PersonEntry};
 pub(crate) use state::State;
 pub use warrant::{Extension, NewWarrant, Status, StopProof, Warrant};

@@ -55,6 +55,7 @@ impl Acts {
             until: self.until.map(Moment::instant),
             who: self.who,
             warrant: self.warrant,
+            ..ActQuery::default()
         };
         let mut open = args.open()?;
         let acts = open.register.acts(&open.session, &query, &self.why, time::now())?;
