@@ -2,7 +2,7 @@
 // a second `ringtap run` with calls that are under way now, people of every role, and `ringtap console serve`.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -12,6 +12,8 @@ import { Provider } from './provider.js';
 export const ROLES = ['viewer', 'engineer', 'quality', 'auditor', 'officer', 'administrator'];
 const FIRST_PASSWORD = 'correct horse battery staple';
 const PASSWORD = 'another horse, another staple';
+const FIRST_PASSPHRASE = 'first horse battery';
+const PASSPHRASE = 'correct horse battery';
 const DEMO = resolve('../demo/calls.pcap');
 const PATIENCE_MS = 60_000;
 
@@ -49,6 +51,7 @@ export class Console {
     this.configure('past', [DEMO, ...captures.filter((name) => name !== 'live').map((name) => this.file(name))], '"max"');
     if (captures.length > 0) this.record(captures);
     this.addPeople(people);
+    this.addOfficers();
     this.port = await freePort();
     this.base = `http://127.0.0.1:${this.port}`;
     this.provider = await new Provider().start();
@@ -140,6 +143,9 @@ control = "${this.at('control')}"
 [log]
 level = "warn"
 status = "0s"
+[warrants]
+register = "${this.at('register')}"
+key = "${this.at('register-key')}"
 [[trunk]]
 name = "carrier-a"
 addresses = ["198.51.100.0/25"]
@@ -181,6 +187,34 @@ above = 5
     }
   }
 
+  /** A register of warrants with the officer ana, and with ben, who has to choose a passphrase of his own. */
+  addOfficers() {
+    this.warrant('ana', [PASSPHRASE], 'setup');
+    this.warrant('ana', [PASSPHRASE, FIRST_PASSPHRASE], 'people', 'add', 'ben', '--role', 'officer');
+  }
+
+  /** A command of the register as somebody, with these passphrases. */
+  warrant(who, passphrases, ...words) {
+    const where = ['--register', this.at('register'), '--master-key', this.at('register-key')];
+    // A pipe of Node is a socket, which cannot be opened by its number.
+    const file = this.at('passphrases');
+    writeFileSync(file, passphrases.map((line) => `${line}\n`).join(''), { mode: 0o600 });
+    const input = openSync(file, 'r');
+    try {
+      return this.runWith(input, 'warrant', ...words, '--as', who, '--passphrase-fd', '0', ...where);
+    } finally {
+      closeSync(input);
+    }
+  }
+
+  get passphrase() {
+    return PASSPHRASE;
+  }
+
+  get firstPassphrase() {
+    return FIRST_PASSPHRASE;
+  }
+
   /** One more person, with the first password. */
   addPerson(name, role) {
     this.run('console', 'people', 'add', name, '--role', role, '--password-file', this.at('password'), '--people', this.at('people'));
@@ -203,7 +237,12 @@ above = 5
 
   /** Runs the program to a good end. */
   run(...words) {
-    const done = spawnSync(this.program, words, { encoding: 'utf8', env: quiet() });
+    return this.runWith('ignore', ...words);
+  }
+
+  /** The same, with an open file as its standard input. */
+  runWith(input, ...words) {
+    const done = spawnSync(this.program, words, { encoding: 'utf8', env: quiet(), stdio: [input, 'pipe', 'pipe'] });
     if (done.status !== 0) throw new Error(`ringtap ${words.join(' ')}: ${done.status}\n${done.stderr}`);
     return done.stdout;
   }
@@ -219,6 +258,11 @@ above = 5
     });
     child.once('exit', (status) => (this.failed ??= status && `ringtap ${words.slice(0, 2).join(' ')} ended with ${status}:\n${told}`));
     this.children.push(child);
+  }
+
+  /** What the programs that run have written to their logs. */
+  logs() {
+    return this.children.map((_, index) => (existsSync(this.at(`log-${index}`)) ? readFileSync(this.at(`log-${index}`), 'utf8') : '')).join('');
   }
 
   async until(isDone) {

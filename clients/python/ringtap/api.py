@@ -34,6 +34,13 @@ class Api:
             body=body,
         )
 
+    def add_officer(self, body: models.NewOfficer) -> models.Proposed:
+        """Proposes to add somebody.
+
+        Another officer confirms it. The only officer adds the second one alone.
+        """
+        return self._transport.json(models.Proposed, "POST", "/api/v1/warrants/people", body=body)
+
     def add_passkey(self, body: models.NewPasskey) -> models.Passkey:
         """Adds a passkey.
 
@@ -55,6 +62,18 @@ class Api:
         A network has one name at a time. Needs the right `rules`. There may be up to 500.
         """
         return self._transport.json(models.Site, "POST", "/api/v1/sites", body=body)
+
+    def approve_warrant(self, number: int, body: models.Approval) -> None:
+        """Approves a draft, or the extension that waits.
+
+        By another officer than the one who entered it, who was shown the record as it is now.
+        """
+        self._transport.done(
+            "POST",
+            "/api/v1/warrants/{number}/approve",
+            segments={"number": number},
+            body=body,
+        )
 
     def begin_passkey(self, body: models.OwnPassword) -> models.PasskeyOptions:
         """Begins to make a passkey.
@@ -94,6 +113,18 @@ class Api:
         Until then the login is as before.
         """
         return self._transport.json(models.TotpSecret, "POST", "/api/v1/account/totp", body=body)
+
+    def change_officer_passphrase(self, body: models.NewPassphrase) -> models.OfficerSession:
+        """Chooses another passphrase for oneself.
+
+        All other sessions of the person end.
+        """
+        return self._transport.json(
+            models.OfficerSession,
+            "POST",
+            "/api/v1/warrants/session/passphrase",
+            body=body,
+        )
 
     def change_person(self, name: str, body: models.PersonChanges) -> models.Person:
         """Changes somebody.
@@ -140,6 +171,17 @@ class Api:
             body=body,
         )
 
+    def confirm_officer(self, number: int) -> None:
+        """Confirms a change of the people.
+
+        By another officer than the one who proposed it or whom it is about.
+        """
+        self._transport.done(
+            "POST",
+            "/api/v1/warrants/people/proposals/{number}/confirm",
+            segments={"number": number},
+        )
+
     def confirm_totp(self, body: models.TotpCode) -> models.RecoveryCodes:
         """Sets the authenticator app up.
 
@@ -147,6 +189,13 @@ class Api:
         phone is lost.
         """
         return self._transport.json(models.RecoveryCodes, "POST", "/api/v1/account/totp/confirm", body=body)
+
+    def disable_officer(self, body: models.DisabledOfficer) -> models.Proposed:
+        """Proposes that somebody may do nothing any more.
+
+        Another officer confirms it. Names stay, since acts have them.
+        """
+        return self._transport.json(models.Proposed, "POST", "/api/v1/warrants/people/disable", body=body)
 
     def download_packets(self, id: str) -> Stream:
         """The packets of a call as pcapng.
@@ -183,6 +232,13 @@ class Api:
         """Ends one of one's own tokens."""
         self._transport.done("DELETE", "/api/v1/tokens/{name}", segments={"name": name})
 
+    def enter_warrant(self, body: models.NewWarrant) -> models.EnteredWarrant:
+        """Enters a warrant: a draft until another officer approves it.
+
+        Of what is wrong, `fields` names field, entry and column, and repeats nothing of it.
+        """
+        return self._transport.json(models.EnteredWarrant, "POST", "/api/v1/warrants", body=body)
+
     def export_calls(
         self,
         *,
@@ -205,6 +261,18 @@ class Api:
             query={"q": q, "format": format, "zone": zone},
         )
 
+    def extend_warrant(self, number: int, body: models.NewExtension) -> None:
+        """Enters an extension, which another officer has to approve before the warrant ends.
+
+        One that waited is replaced.
+        """
+        self._transport.done(
+            "POST",
+            "/api/v1/warrants/{number}/extend",
+            segments={"number": number},
+            body=body,
+        )
+
     def hold_call(self, id: str, body: models.NewHold) -> None:
         """Puts a call on hold for a case.
 
@@ -212,6 +280,13 @@ class Api:
         progress is held from when it ends. Needs the right `hold`.
         """
         self._transport.done("POST", "/api/v1/calls/{id}/holds", segments={"id": id}, body=body)
+
+    def list_acts(self, body: models.ActQuery) -> models.ActList:
+        """What was done with the register, the newest act first.
+
+        It is a look, which is recorded with its reason.
+        """
+        return self._transport.json(models.ActList, "POST", "/api/v1/warrants/acts", body=body)
 
     def list_alarms(self, *, from_us: int | None = None, until_us: int | None = None) -> models.AlarmList:
         """Alarms, the newest first.
@@ -379,6 +454,13 @@ class Api:
             query={"q": q, "limit": limit, "zone": zone},
         )
 
+    def list_officers(self, body: models.Reason) -> models.OfficerList:
+        """Officers and auditors, and what waits to be confirmed.
+
+        It is a look, which is recorded with its reason.
+        """
+        return self._transport.json(models.OfficerList, "POST", "/api/v1/warrants/people/list", body=body)
+
     def list_passkeys(self) -> models.PasskeyList:
         """One's own passkeys."""
         return self._transport.json(models.PasskeyList, "GET", "/api/v1/account/passkeys")
@@ -473,6 +555,13 @@ class Api:
             query={"number": number, "from_us": from_us, "until_us": until_us, "limit": limit},
         )
 
+    def list_warrants(self, body: models.WarrantQuery) -> models.WarrantList:
+        """The warrants, the newest first.
+
+        It is a look, which is recorded with its reason.
+        """
+        return self._transport.json(models.WarrantList, "POST", "/api/v1/warrants/list", body=body)
+
     def listen_live(self, id: str) -> Events[models.Heard]:
         """The sound of a call in progress, about a second after it was on the wire.
 
@@ -502,6 +591,15 @@ class Api:
         """
         return self._transport.json(models.Session, "POST", "/api/v1/session/passkey", body=body)
 
+    def log_in_officer(self, body: models.OfficerLogin) -> models.OfficerSession:
+        """Logs in to the register.
+
+        It needs no session of the console, and gives none. A wrong passphrase is recorded in the
+        register; after three for a name each attempt waits, as does each after ten from an address,
+        from a second up to 15 minutes.
+        """
+        return self._transport.json(models.OfficerSession, "POST", "/api/v1/warrants/session", body=body)
+
     def log_out(self) -> None:
         """Logs out."""
         self._transport.done("DELETE", "/api/v1/session")
@@ -513,12 +611,25 @@ class Api:
         """
         return self._transport.json(models.EndAnswer, "POST", "/api/v1/session/provider/end")
 
+    def log_out_officer(self) -> None:
+        """Logs out of the register."""
+        self._transport.done("DELETE", "/api/v1/warrants/session")
+
     def make_token(self, body: models.NewToken) -> models.MadeToken:
         """Makes a token.
 
         Its text is in this answer and nowhere else. A token cannot make another one.
         """
         return self._transport.json(models.MadeToken, "POST", "/api/v1/tokens", body=body)
+
+    def note_warrant(self, number: int, body: models.NewNote) -> None:
+        """Adds a note to a warrant."""
+        self._transport.done(
+            "POST",
+            "/api/v1/warrants/{number}/notes",
+            segments={"number": number},
+            body=body,
+        )
 
     def release_call(self, id: str, case: str) -> None:
         """Releases a call from a case.
@@ -625,6 +736,14 @@ class Api:
         """
         return self._transport.stream("GET", "/api/v1/metrics")
 
+    def show_officer_session(self) -> models.OfficerSession:
+        """Who is logged in to the register.
+
+        Asking does not count as use: the session ends 10 minutes after the last look or act, and
+        after 8 hours.
+        """
+        return self._transport.json(models.OfficerSession, "GET", "/api/v1/warrants/session")
+
     def show_openapi(self) -> dict[str, Any]:
         """This document.
 
@@ -656,6 +775,19 @@ class Api:
         Needs the right `numbers`.
         """
         return self._transport.json(models.UserAnswer, "GET", "/api/v1/users/{aor}", segments={"aor": aor})
+
+    def show_warrant(self, number: int, body: models.Reason) -> models.WarrantRecord:
+        """A warrant, whole, with the hash that its approval names.
+
+        It is a look, which is recorded with its reason.
+        """
+        return self._transport.json(
+            models.WarrantRecord,
+            "POST",
+            "/api/v1/warrants/{number}/show",
+            segments={"number": number},
+            body=body,
+        )
 
     def show_waveform(self, id: str, *, points: int | None = None) -> models.Waveform:
         """The waveform of a call.
@@ -719,6 +851,13 @@ class Api:
             query={"q": q, "facets": facets, "zone": zone},
         )
 
+    def verify_register(self, body: models.Verification) -> models.VerifiedRegister:
+        """Checks every act of the register, and that none is missing.
+
+        It is a look, which is recorded with its reason, if the register can still record anything.
+        """
+        return self._transport.json(models.VerifiedRegister, "POST", "/api/v1/warrants/verify", body=body)
+
     def watch_live(self) -> Events[models.LiveState]:
         """The state of the daemon, every second.
 
@@ -742,4 +881,13 @@ class Api:
             "GET",
             "/api/v1/why",
             query={"q": q, "base": base, "zone": zone},
+        )
+
+    def withdraw_warrant(self, number: int, body: models.Reason) -> None:
+        """Ends a warrant at once."""
+        self._transport.done(
+            "POST",
+            "/api/v1/warrants/{number}/withdraw",
+            segments={"number": number},
+            body=body,
         )

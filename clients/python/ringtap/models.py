@@ -31,6 +31,60 @@ class About(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Act(Model):
+    """Something that was done."""
+    number: int
+    """Its number, from 0, without gaps."""
+    time_us: int
+    """When, by the register."""
+    clock_us: int | None = None
+    """What the clock said, where that was earlier."""
+    who: str
+    """The name of a person, or `service`."""
+    act: str
+    """What kind of act, such as `enter`, `approve` or `look`."""
+    warrant: int | None = None
+    """The warrant that it is about."""
+    detail: str
+    """What else is to be said: neither targets nor identifiers."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ActList(Model):
+    """A page of acts."""
+    acts: list[Act]
+    """The newest first."""
+    more: bool
+    """Whether there are earlier ones."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ActQuery(Model):
+    """Which acts."""
+    why: str
+    """The reason, which is recorded: 1 to 1,024 bytes."""
+    from_us: int | None = None
+    """From then."""
+    until_us: int | None = None
+    """Until then, which is not included."""
+    who: str | None = None
+    """Only what this person did, or `service`."""
+    warrant: int | None = None
+    """Only acts about this warrant."""
+    before: int | None = None
+    """Only acts with a lower number: for the next page, that of the last act of this one."""
+    limit: int | None = None
+    """Most acts of the answer; 100 unless it is given."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ActedAt(Model):
+    """Who did something, and when."""
+    by: str
+    at_us: int
+
+
+@dataclass(slots=True, kw_only=True)
 class Alarm(Model):
     """One alarm: a rule that held for one subject, from the moment it was raised until it cleared."""
     type: Literal["alarm"]
@@ -90,6 +144,13 @@ class AlarmList(Model):
     """Whether these are all of that time."""
     scoped: bool
     """Only alarms of trunks whose calls you may see."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Approval(Model):
+    """What is approved."""
+    hash: str
+    """The hash of the record, as it was shown to whoever approves it: 64 hex digits."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -525,6 +586,12 @@ class Digit(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class DisabledOfficer(Model):
+    """Somebody who is to do nothing any more."""
+    name: str
+
+
+@dataclass(slots=True, kw_only=True)
 class Done(Model):
     """What was done."""
     done: str
@@ -541,6 +608,25 @@ class EndAnswer(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class EnteredWarrant(Model):
+    """A warrant that was entered."""
+    number: int
+    """Its number in the register."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ExtensionRecord(Model):
+    """An extension of a warrant."""
+    ends_us: int
+    reference: str
+    """The number of the order that extends it."""
+    authority: str
+    entered_by: str
+    approved_by: str | None = None
+    """Null as long as it waits."""
+
+
+@dataclass(slots=True, kw_only=True)
 class FacetValue(Model):
     """Calls that have this value."""
     value: str
@@ -554,6 +640,21 @@ class Failure(Model):
     """The final code; 0 where there was no answer, or the code is not known."""
     count: int
     """How often."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FieldMistake(Model):
+    """A mistake in a field of a form. It does not repeat what was written there."""
+    field: str
+    """Its name."""
+    entry: int | None = None
+    """Of a list: the index of the entry, from 0."""
+    column: int | None = None
+    """The column of the mistake in it, in characters from 1."""
+    length: int | None = None
+    """How many characters are wrong."""
+    problem: str
+    """What is wrong, and what would be right."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -942,12 +1043,41 @@ class MosBin(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class NewExtension(Model):
+    """An extension, by an order of its own."""
+    ends_us: int
+    """The new end."""
+    reference: str
+    """Number of the order that extends it."""
+    authority: str
+    """Court or authority that has ordered it."""
+
+
+@dataclass(slots=True, kw_only=True)
 class NewHold(Model):
     """A case for which a call is put on hold."""
     case: str
     """Its name: letters, digits, `-`, `_` and `.`."""
     reason: str | None = None
     """Why, for the audit log."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NewNote(Model):
+    """A note."""
+    text: str
+    """1 to 4,096 bytes."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NewOfficer(Model):
+    """Somebody who is to be added."""
+    name: str
+    """1 to 64 letters, digits, `.`, `-`, `_` and `@`, with a letter or a digit first."""
+    role: str
+    """`officer` or `auditor`."""
+    passphrase: str
+    """The first passphrase, which opens nothing but its own change."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -959,6 +1089,14 @@ class NewPasskey(Model):
     """`response.clientDataJSON`, in base64url."""
     authenticator_data: str
     """`response.getAuthenticatorData()`, in base64url."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NewPassphrase(Model):
+    """The present passphrase and another one."""
+    present: str
+    passphrase: str
+    """At least 12 characters, 5 of them different, without the name."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1023,6 +1161,41 @@ class NewToken(Model):
     """Calls of these numbers only; `*` stands for any characters at either end. None does not limit."""
     days: int
     """For how long it is valid."""
+
+
+@dataclass(slots=True, kw_only=True)
+class NewWarrant(Model):
+    """A warrant to be entered."""
+    liid: str
+    """Lawful interception identifier: 1 to 25 ASCII characters, or 0x and hex digits."""
+    case: str
+    """Number of the case."""
+    authority: str
+    """Court or authority that has ordered it."""
+    legal_basis: str
+    """Law and order that it rests on."""
+    requester: str
+    """Who asked for it."""
+    authorisation_country: str
+    """Country whose law it is by, as two letters."""
+    delivery_country: str | None = None
+    """Country where it is delivered; the same unless it is given."""
+    agency: str
+    """Name of the agency that it is delivered to."""
+    mediation_function: int | None = None
+    """Number of the mediation function, where there are several."""
+    operator: str
+    """Identifies the operator to the agency."""
+    begins_us: int | None = None
+    """From then; from now on unless it is given."""
+    ends_us: int
+    """Before then."""
+    delivers: str
+    """`iri`, `content` or `both`."""
+    payload_key: str | None = None
+    """The key that encrypts payloads: 48 or 64 hex digits. They are not encrypted unless it is given."""
+    targets: list[str]
+    """Whom it is about: 1 to 256, such as `user~:alice@example.org` (docs/manual/warrants.md)."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1091,6 +1264,45 @@ class Note(Model):
     """The threshold that it reached: they stand below."""
     evidence: str
     """The evidence in words."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OfficerEntry(Model):
+    """Somebody of the register."""
+    name: str
+    role: str | None = None
+    """`officer` or `auditor`."""
+    state: str
+    """`active`, `disabled` or `has to choose a passphrase`."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OfficerList(Model):
+    """Everybody of the register."""
+    people: list[OfficerEntry]
+    """Those who are in it."""
+    proposals: list[Proposal]
+    """Changes that wait for another officer."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OfficerLogin(Model):
+    """Name and passphrase of the register."""
+    name: str
+    passphrase: str
+
+
+@dataclass(slots=True, kw_only=True)
+class OfficerSession(Model):
+    """Who is logged in to the register."""
+    name: str
+    """The name."""
+    role: str
+    """`officer` or `auditor`."""
+    must_change: bool
+    """A passphrase has to be chosen before anything else."""
+    idle_s: int
+    """The session ends after so many seconds without use."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1245,6 +1457,31 @@ class Problem(Model):
     """Of a login: a code of the second factor is wanted; then it is true."""
     mistakes: list[RuleMistake] | None = None
     """Of recording rules: which of them are wrong, and why."""
+    fields: list[FieldMistake] | None = None
+    """Of a form, such as a warrant that is entered: which of its fields are wrong, and why."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Proposal(Model):
+    """A change of the people that waits."""
+    number: int
+    """By which it is confirmed."""
+    name: str
+    """Whom it is about."""
+    role: str | None = None
+    """Of somebody who is to be added: `officer` or `auditor`; null for somebody who is to be disabled."""
+    proposed_by: str
+    waits_for_me: bool
+    """Whoever asks can confirm it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Proposed(Model):
+    """What was proposed."""
+    proposal: int | None = None
+    """The number by which another officer confirms it; null if it holds at once, as the second officer
+    does.
+    """
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1304,6 +1541,13 @@ class QualityReport(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Reason(Model):
+    """Why somebody looks or acts."""
+    why: str
+    """The reason, which is recorded: 1 to 1,024 bytes."""
+
+
+@dataclass(slots=True, kw_only=True)
 class RecordDays(Model):
     """The days of which there are records."""
     days: int
@@ -1339,6 +1583,14 @@ class RecoveryCodes(Model):
     """Recovery codes, which are shown this once."""
     recovery_codes: list[str]
     """Each lets in once in place of a code of the app."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Remark(Model):
+    """What somebody said of it."""
+    by: str
+    at_us: int
+    text: str
 
 
 @dataclass(slots=True, kw_only=True)
@@ -1649,6 +1901,16 @@ class SpoolRetention(Model):
     """They move when they are so old, in milliseconds; null when the disk is short of space."""
     tier_lost: bool
     """The bucket cannot be reached, or refuses."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Stopped(Model):
+    """That the service has stopped."""
+    at_us: int
+    last_content_us: int | None = None
+    """Null if there was no content."""
+    by: str
+    """What stopped it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -2028,6 +2290,185 @@ class UserList(Model):
     """Only the calls that you may see were counted; no registrations, messages and other transactions,
     of which no trunk is known.
     """
+
+
+@dataclass(slots=True, kw_only=True)
+class Verification(Model):
+    """How the register is verified."""
+    why: str
+    """The reason, which is recorded: 1 to 1,024 bytes."""
+    key: str | None = None
+    """The public key that must have signed the acts: 64 hex digits; that of the register unless it is
+    given.
+    """
+    heads: list[str] | None = None
+    """Acts that were noted elsewhere, as `head` has them: the register must still have them. 64 at most."""
+
+
+@dataclass(slots=True, kw_only=True)
+class VerifiedRegister(Model):
+    """What a verification has found."""
+    acts: int
+    """Acts that are proven: all before the first fault."""
+    head: str | None = None
+    """The newest of them, to be noted elsewhere: `17:` and 64 hex digits."""
+    key: str
+    """The public key whose signatures were accepted."""
+    torn: bool
+    """The last line is not complete: it is being written, or was when a power cut came."""
+    fault: str | None = None
+    """The first act that is not as it was written; null if all are."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WarrantFunction(Model):
+    """An interface of a mediation function."""
+    name: str
+    """The agency, and `hi2` or `hi3`."""
+    is_connected: bool
+    """Whether there is a connection."""
+    arrived: int
+    """PDUs whose arrival was confirmed."""
+    waiting: int
+    """Octets that wait."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WarrantLine(Model):
+    """A warrant in a list: without its targets."""
+    number: int
+    """Its number in the register."""
+    status: str
+    """`draft`, `waiting`, `active`, `ended` or `withdrawn`."""
+    liid: str
+    case: str
+    begins_us: int
+    ends_us: int
+    delivers: str
+    """`iri`, `content` or `both`."""
+    entered_by: str
+    approved_by: str | None = None
+    """Null for a draft."""
+    extension_waits: bool
+    """An extension has been entered, and not approved."""
+    waits_for_me: bool
+    """Whoever asks can approve the draft, or the extension."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WarrantList(Model):
+    """A page of warrants."""
+    warrants: list[WarrantLine]
+    """The newest first."""
+    total: int
+    """How many there are on all pages."""
+    more: bool
+    """Whether there are earlier ones."""
+    at_us: int
+    """The time by which their status counts."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WarrantProduct(Model):
+    """What a warrant has given since the service started."""
+    since_us: int
+    """When the service started."""
+    at_us: int
+    """When it said so."""
+    events: int
+    """Events."""
+    packets: int
+    """Packets."""
+    octets: int
+    """Their octets."""
+    recalled: int
+    """Packets that had passed before it was known that they are its own."""
+    remembers_ms: int | None = None
+    """How far back frames are remembered; null if none are."""
+    remembered_too_little: int
+    """How often somebody became a target before what is remembered."""
+    unattributed: int
+    """Packets of shared addresses, without ports: not given."""
+    cut: int
+    """Packets, given as far as they were captured."""
+    dropped: int
+    """Sessions, calls and packets that were too many at once to be followed."""
+    lost: int
+    """Frames of anybody for which the service was too slow: some of them may be missing."""
+    unwritten: int
+    """PDUs and frames for which the disk had no room."""
+    undelivered: int
+    """PDUs for which the buffer of the mediation function had no room: files have them."""
+    not_delivered: str | None = None
+    """Why nothing is delivered, where that is so."""
+    functions: list[WarrantFunction]
+    """Interfaces of its mediation function."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WarrantQuery(Model):
+    """Which warrants."""
+    why: str
+    """The reason, which is recorded: 1 to 1,024 bytes."""
+    open: bool | None = None
+    """Only those that have not ended."""
+    waits_for_me: bool | None = None
+    """Only those that wait for whoever asks to approve them."""
+    before: int | None = None
+    """Only warrants with a lower number: for the next page, that of the last warrant of this one."""
+    limit: int | None = None
+    """Most warrants of the answer; 100 unless it is given."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WarrantRecord(Model):
+    """A warrant, whole."""
+    number: int
+    """Its number in the register."""
+    status: str
+    """`draft`, `waiting`, `active`, `ended` or `withdrawn`."""
+    at_us: int
+    """The time by which the status counts."""
+    hash: str
+    """SHA-256 of the record as it is now: approving it names it."""
+    waits_for_me: bool
+    """Whoever asks can approve the draft, or the extension."""
+    liid: str
+    case: str
+    authority: str
+    legal_basis: str
+    requester: str
+    authorisation_country: str
+    delivery_country: str
+    agency: str
+    mediation_function: int | None = None
+    operator: str
+    begins_us: int
+    ends_us: int
+    """With the extensions that were approved."""
+    delivers: str
+    """`iri`, `content` or `both`."""
+    payload: str | None = None
+    """How payloads are encrypted: `AES-192-CBC`, `AES-256-CBC`, or null if they are not."""
+    targets: list[str]
+    """In their normal form."""
+    entered: ActedAt
+    approved: ActedAt | None = None
+    extensions: list[ExtensionRecord]
+    withdrawn: Remark | None = None
+    notes: list[Remark]
+    begun_us: int | None = None
+    """When the service began, the last time."""
+    ended_us: int | None = None
+    """When it was noticed that it had ended."""
+    stopped: list[Stopped]
+    """That the service has stopped."""
+    looks: int
+    """How often it was looked at, this time included."""
+    last_look: ActedAt | None = None
+    product: WarrantProduct | None = None
+    product_problem: str | None = None
+    """Why that cannot be read."""
 
 
 @dataclass(slots=True, kw_only=True)

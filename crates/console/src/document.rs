@@ -33,6 +33,10 @@ use crate::router;
         (name = "figures", description = "KPIs, trunks, users, and what distinguishes calls."),
         (name = "alarms", description = "Alarms, and what people do about them."),
         (name = "account", description = "How one logs in: one's own second factor and sessions."),
+        (name = "warrants", description = "The register of warrants, for its officers and auditors: they log \
+                                           in by themselves, and nobody else, administrators included, may \
+                                           use any of it. Each look needs `why`, and is recorded in the \
+                                           register."),
         (name = "people", description = "Who may use the console, tokens of programs, and the audit log."),
     )
 )]
@@ -60,11 +64,13 @@ fn add_common(components: &mut Components) {
         components.responses.insert(refusal.name.to_owned(), refusal.response().into());
     }
     let session = ApiKeyValue::with_description("__Host-ringtap", SESSION_ABOUT);
+    let officer = ApiKeyValue::with_description("__Host-ringtap-warrants", OFFICER_ABOUT);
     let page = ApiKeyValue::with_description("X-Ringtap", PAGE_ABOUT);
     let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).description(Some(TOKEN_ABOUT)).build();
     for (name, scheme) in [
         (SESSION, SecurityScheme::ApiKey(ApiKey::Cookie(session))),
         (PAGE, SecurityScheme::ApiKey(ApiKey::Header(page))),
+        (OFFICER, SecurityScheme::ApiKey(ApiKey::Cookie(officer))),
         (TOKEN, SecurityScheme::Http(token)),
     ] {
         components.add_security_scheme(name, scheme);
@@ -84,13 +90,22 @@ fn finish(item: &mut PathItem) {
 fn secure(operation: &mut Operation, writes: bool) {
     // Whoever needs no login said so.
     let is_public = operation.security.is_some();
+    let is_of_warrants = operation.tags.iter().flatten().any(|tag| tag == "warrants");
     let mut refusals = vec![403, 503];
+    if is_of_warrants {
+        // There may be no register, and whoever asks may have to wait for others.
+        refusals.extend([404, 429]);
+    }
     if is_public {
         operation.security =
             Some(vec![if writes { requirement(PAGE) } else { SecurityRequirement::default() }]);
     } else {
         refusals.push(401);
-        let needed = [requirement(SESSION), requirement(TOKEN)];
+        let needed = if is_of_warrants {
+            vec![requirement(OFFICER)]
+        } else {
+            vec![requirement(SESSION), requirement(TOKEN)]
+        };
         let needed = needed.into_iter().map(|it| if writes { it.add(PAGE, NO_SCOPES) } else { it });
         operation.security = Some(needed.collect());
     }
@@ -120,9 +135,13 @@ fn requirement(name: &str) -> SecurityRequirement {
 const SESSION: &str = "session";
 const TOKEN: &str = "token";
 const PAGE: &str = "page";
+const OFFICER: &str = "officer";
 const NO_SCOPES: [&str; 0] = [];
 const SESSION_ABOUT: &str = "The cookie that `POST /api/v1/session` sets. It is called `ringtap` where the \
                              console is served without TLS.";
+const OFFICER_ABOUT: &str = "The cookie that `POST /api/v1/warrants/session` sets for an officer or auditor \
+                             of the register. It is called `ringtap-warrants` where the console is served \
+                             without TLS.";
 const TOKEN_ABOUT: &str = "`Authorization: Bearer rt_...`, a token that `POST /api/v1/tokens` made. It goes \
                            before a cookie.";
 const PAGE_ABOUT: &str = "`X-Ringtap: 1` with every request that changes something: no page of another \

@@ -18,6 +18,7 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
     let begun = Instant::now();
     let path = request.uri().path();
     let is_api = path.starts_with("/api/") || path == "/mcp";
+    let is_hidden = is_of_warrants(path);
     let method = request.method().clone();
     // The pattern of the route, not the path, which may have a secret in it.
     let route = request.extensions().get::<MatchedPath>().cloned();
@@ -26,7 +27,9 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
         Err(problem) => problem.into_response(),
     };
     let route = route.as_ref().map(MatchedPath::as_str);
-    app.meter.count(&method, route, response.status().as_u16(), begun.elapsed());
+    if !is_hidden {
+        app.meter.count(&method, route, response.status().as_u16(), begun.elapsed());
+    }
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
         headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
@@ -35,6 +38,12 @@ pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) 
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
+}
+
+/// Whether it is for officers and auditors: how much they do is in no metric.
+fn is_of_warrants(path: &str) -> bool {
+    let path = path.strip_prefix("/api/v1").unwrap_or(path);
+    path.strip_prefix("/warrants").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn check(hosts: &Hosts, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(), Problem> {

@@ -22,6 +22,7 @@
 //! | `recent` | what the daemon said in the last minutes |
 //! | `sites` | networks that have names |
 //! | `views` | what the audit log knows of already |
+//! | `warrants` | the register of warrants, and sessions of its officers and auditors |
 //! | `work` | what blocks: how much at once, and when it stops |
 //! | `routes` | the answers, a file for each subject |
 //! | `live_calls` | the calls in progress, asked for once however many look |
@@ -64,6 +65,7 @@ mod summary;
 mod validity;
 mod viewer;
 mod views;
+mod warrants;
 mod work;
 
 use std::net::SocketAddr;
@@ -78,7 +80,10 @@ pub use problem::Problem;
 pub use server::Security;
 pub use settings::{Link, Settings};
 pub use sites::sites_of;
-pub use sources::{AssistantAnswer, Assistants, AssistedPerson, Daemon, OpenSpool, Refused, Sources};
+pub use sources::{
+    AssistantAnswer, Assistants, AssistedPerson, Daemon, OpenSpool, ProductOf, Refused, Sources,
+    WarrantFunction, WarrantProduct, Warrants,
+};
 
 /// Serves the console until `stop` says so, which is asked several times a second. `ready` is told the
 /// address once connections are accepted.

@@ -45,6 +45,9 @@ pub struct Details {
     /// Of recording rules: which of them are wrong, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mistakes: Option<Vec<RuleMistake>>,
+    /// Of a form, such as a warrant that is entered: which of its fields are wrong, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fields: Option<Vec<FieldMistake>>,
     /// Seconds to wait before another attempt.
     #[serde(skip)]
     pub retry_after: Option<u64>,
@@ -61,6 +64,31 @@ pub struct RuleMistake {
     pub problem: String,
 }
 
+/// A mistake in a field of a form. It does not repeat what was written there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FieldMistake {
+    /// Its name.
+    pub field: String,
+    /// Of a list: the index of the entry, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<usize>,
+    /// The column of the mistake in it, in characters from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<usize>,
+    /// How many characters are wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub length: Option<usize>,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+impl FieldMistake {
+    /// Of a field as a whole.
+    pub(crate) fn of(field: &str, problem: impl Into<String>) -> Self {
+        Self { field: field.to_owned(), entry: None, column: None, length: None, problem: problem.into() }
+    }
+}
+
 impl Problem {
     fn new(kind: &'static str, title: &'static str, status: StatusCode, detail: impl Into<String>) -> Self {
         Self(Box::new(Details {
@@ -74,6 +102,7 @@ impl Problem {
             right: None,
             code_wanted: None,
             mistakes: None,
+            fields: None,
             retry_after: None,
         }))
     }
@@ -145,6 +174,59 @@ impl Problem {
             "your password was given by somebody else and opens nothing but its own change",
         );
         problem.0.remedy = Some("choose a password of your own".into());
+        problem
+    }
+
+    /// No officer or auditor is logged in.
+    pub fn officer_login() -> Self {
+        let mut problem = Self::new(
+            "/problems/officer-login",
+            "No officer is logged in",
+            StatusCode::UNAUTHORIZED,
+            "the request has no session of an officer or an auditor, or one that has ended",
+        );
+        problem.0.remedy = Some("log in with name and passphrase of the register".into());
+        problem
+    }
+
+    /// Auditors enter nothing.
+    pub(crate) fn officers_only(detail: impl Into<String>) -> Self {
+        Self::new("/problems/officer", "Only an officer may do this", StatusCode::FORBIDDEN, detail)
+    }
+
+    /// A passphrase has to be chosen before anything else.
+    pub(crate) fn passphrase_first() -> Self {
+        let mut problem = Self::new(
+            "/problems/passphrase-first",
+            "A passphrase has to be chosen first",
+            StatusCode::FORBIDDEN,
+            "your passphrase was given by somebody else and opens nothing but its own change",
+        );
+        problem.0.remedy = Some("choose a passphrase of your own".into());
+        problem
+    }
+
+    /// The configuration names no register of warrants.
+    pub(crate) fn no_register() -> Self {
+        let mut problem = Self::new(
+            "/problems/no-register",
+            "There is no register of warrants",
+            StatusCode::NOT_FOUND,
+            "this console has no register of warrants",
+        );
+        problem.0.remedy = Some("`[warrants] register` of the configuration names it".into());
+        problem
+    }
+
+    /// Fields of a form that are wrong.
+    pub(crate) fn fields(mistakes: Vec<FieldMistake>) -> Self {
+        let told = mistakes.iter().map(|FieldMistake { field, entry, problem, .. }| match entry {
+            Some(entry) => format!("{field}, entry {}: {problem}", entry + 1),
+            None => format!("{field}: {problem}"),
+        });
+        let told = told.collect::<Vec<_>>().join("; ");
+        let mut problem = Self::request(told, "nothing is done: correct what is named, and send it again");
+        problem.0.fields = Some(mistakes);
         problem
     }
 

@@ -12,7 +12,7 @@ use crate::page;
 use crate::routes::{
     about, account, alarms, assistants, audit, call, calls, deletions, export, health, kpis, listen, live,
     passkeys, people, provider, recording, retention, rules, searches, sensors, session, sites, trunks,
-    users, why,
+    users, warrants, why,
 };
 use crate::state::App;
 
@@ -80,7 +80,28 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(account::end_session))
         .routes(routes!(people::tokens, people::make_token))
         .routes(routes!(people::end_token));
-    OpenApiRouter::default().nest("/api/v1", api)
+    OpenApiRouter::default().nest("/api/v1", api.merge(of_warrants()))
+}
+
+/// The register of warrants, for its officers and auditors.
+fn of_warrants() -> OpenApiRouter<App> {
+    use warrants::{acts, changes, list, people, record, session};
+    OpenApiRouter::default()
+        .routes(routes!(session::show, session::login, session::logout))
+        .routes(routes!(session::passphrase))
+        .routes(routes!(list::list))
+        .routes(routes!(changes::enter))
+        .routes(routes!(record::show))
+        .routes(routes!(changes::approve))
+        .routes(routes!(changes::extend))
+        .routes(routes!(changes::withdraw))
+        .routes(routes!(changes::note))
+        .routes(routes!(acts::list))
+        .routes(routes!(acts::verify))
+        .routes(routes!(people::list))
+        .routes(routes!(people::add))
+        .routes(routes!(people::disable))
+        .routes(routes!(people::confirm))
 }
 
 /// All routes.

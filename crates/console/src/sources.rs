@@ -12,7 +12,10 @@ use ringtap_kpi::Zone;
 use ringtap_search::Site;
 use ringtap_spool::Reader as Spool;
 use ringtap_store::MakeRollup;
+use ringtap_warrant::{RegisterKey, Warrant};
+use serde::Serialize;
 use serde_json::Value;
+use utoipa::ToSchema;
 
 /// What the console reads.
 pub struct Sources {
@@ -34,6 +37,72 @@ pub struct Sources {
     pub zone: Zone,
     /// The name of this sensor.
     pub sensor: String,
+    /// The register of warrants; `None` if the configuration names none.
+    pub warrants: Option<Warrants>,
+}
+
+/// The register of warrants, which officers and auditors use by the page.
+#[derive(Clone)]
+pub struct Warrants {
+    /// Its directory.
+    pub register: PathBuf,
+    /// Its master key.
+    pub key: RegisterKey,
+    /// What a warrant has given; `None` if nothing is intercepted here.
+    pub product: Option<ProductOf>,
+}
+
+/// Reads what the service says that a warrant has given; none if it says nothing of it. It blocks.
+pub type ProductOf = Arc<dyn Fn(&Warrant) -> anyhow::Result<Option<WarrantProduct>> + Send + Sync>;
+
+/// What a warrant has given since the service started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct WarrantProduct {
+    /// When the service started.
+    pub since_us: u64,
+    /// When it said so.
+    pub at_us: u64,
+    /// Events.
+    pub events: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Their octets.
+    pub octets: u64,
+    /// Packets that had passed before it was known that they are its own.
+    pub recalled: u64,
+    /// How far back frames are remembered; null if none are.
+    pub remembers_ms: Option<u64>,
+    /// How often somebody became a target before what is remembered.
+    pub remembered_too_little: u64,
+    /// Packets of shared addresses, without ports: not given.
+    pub unattributed: u64,
+    /// Packets, given as far as they were captured.
+    pub cut: u64,
+    /// Sessions, calls and packets that were too many at once to be followed.
+    pub dropped: u64,
+    /// Frames of anybody for which the service was too slow: some of them may be missing.
+    pub lost: u64,
+    /// PDUs and frames for which the disk had no room.
+    pub unwritten: u64,
+    /// PDUs for which the buffer of the mediation function had no room: files have them.
+    pub undelivered: u64,
+    /// Why nothing is delivered, where that is so.
+    pub not_delivered: Option<String>,
+    /// Interfaces of its mediation function.
+    pub functions: Vec<WarrantFunction>,
+}
+
+/// An interface of a mediation function.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct WarrantFunction {
+    /// The agency, and `hi2` or `hi3`.
+    pub name: String,
+    /// Whether there is a connection.
+    pub is_connected: bool,
+    /// PDUs whose arrival was confirmed.
+    pub arrived: u64,
+    /// Octets that wait.
+    pub waiting: u64,
 }
 
 /// Answers AI assistants (the Model Context Protocol). Handed in by the program: this crate does not know the

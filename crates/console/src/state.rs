@@ -29,6 +29,7 @@ use crate::sites::Sites;
 use crate::sound_cache::SoundCache;
 use crate::sources::Sources;
 use crate::views::Views;
+use crate::warrants::WarrantPages;
 use crate::work::{Stop, Work};
 
 /// What every request shares.
@@ -70,6 +71,8 @@ pub(crate) struct Shared {
     pub(crate) certificate: Option<Arc<Certificate>>,
     /// What logs in without a question.
     pub(crate) link: Option<Link>,
+    /// The register of warrants, and who is logged in to it.
+    pub(crate) warrants: WarrantPages,
     /// Who vouches for people, if anybody does.
     pub(crate) provider: Option<Provider>,
     is_plain: bool,
@@ -82,7 +85,7 @@ impl App {
     /// Opens people, keys and the audit log.
     pub(crate) fn open(
         settings: &Settings,
-        sources: Sources,
+        mut sources: Sources,
         document: &str,
         certificate: Option<Arc<Certificate>>,
     ) -> anyhow::Result<Self> {
@@ -94,8 +97,10 @@ impl App {
         let people = People::open(&settings.people, limits)?;
         let audit = AuditLog::open(&settings.people)?;
         let secret = mask::key(&settings.people)?;
+        let warrants = WarrantPages::new(sources.warrants.take());
         Ok(Self(Arc::new(Shared {
             sources,
+            warrants,
             people,
             audit,
             hosts: Hosts::new(settings.listen, &settings.hosts),
@@ -185,6 +190,18 @@ impl Shared {
     pub(crate) fn cookie(&self, secret: &str, age: Option<u32>) -> String {
         let (name, secure) = (self.cookie_name(), if self.is_plain { "" } else { "; Secure" });
         let age = age.map(|age| format!("; Max-Age={age}")).unwrap_or_default();
+        format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
+    }
+
+    /// The name of the cookie of officers and auditors, who are no people of the console.
+    pub(crate) fn officer_cookie_name(&self) -> &'static str {
+        if self.is_plain { "ringtap-warrants" } else { "__Host-ringtap-warrants" }
+    }
+
+    /// The header that sets it until the browser is closed; an empty value removes it.
+    pub(crate) fn officer_cookie(&self, secret: &str) -> String {
+        let (name, secure) = (self.officer_cookie_name(), if self.is_plain { "" } else { "; Secure" });
+        let age = if secret.is_empty() { "; Max-Age=0" } else { "" };
         format!("{name}={secret}; Path=/; HttpOnly; SameSite=Strict{secure}{age}")
     }
 

@@ -109,7 +109,8 @@ pub use crate::check::{CheckReport, check};
 use crate::clock_watch::ClockWatch;
 use crate::config::Span;
 pub use crate::config::{
-    AlarmConfig, Config, ConfigError, ConfigFile, KpiConfig, Profile, default_file, default_records,
+    AlarmConfig, Config, ConfigError, ConfigFile, KpiConfig, Profile, WarrantConfig, default_file,
+    default_records,
 };
 use crate::far_tier::FarTier;
 use crate::intercept::InterceptStart;

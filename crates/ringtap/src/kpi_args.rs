@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use ringtap_daemon::KpiConfig;
+use ringtap_daemon::{KpiConfig, WarrantConfig};
 
 use crate::screen::Screen;
 
@@ -36,6 +36,18 @@ impl KpiArgs {
                 screen.remark(format!("trunks have no names, because {error}"));
                 Ok(None)
             }
+        }
+    }
+
+    /// The register of warrants that the same file names for the console.
+    ///
+    /// # Errors
+    ///
+    /// The named file is wrong. What is wrong with the usual one [`read`](Self::read) says.
+    pub(crate) fn warrants(&self) -> anyhow::Result<Option<WarrantConfig>> {
+        match &self.config {
+            Some(path) => Ok(WarrantConfig::load(path)?),
+            None => Ok(WarrantConfig::load(Path::new(USUAL)).unwrap_or_default()),
         }
     }
 }

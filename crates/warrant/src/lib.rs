@@ -48,7 +48,8 @@ pub use log::key::{ProductSigner, PublicKey, RegisterKey};
 pub use log::line::{ActLine, LineFlaw};
 pub use order::{CountryCode, Delivers, NotACountry, NotAKey, NotDelivered, Order, PayloadKey};
 pub use register::{
-    ActQuery, ActView, Fault, Head, PersonView, Register, Session, Verified, check_passphrase, verify,
+    ActQuery, ActView, Fault, Head, ListQuery, PersonView, Register, Session, Standing, Verified,
+    WarrantPage, check_passphrase, verify,
 };
 pub use secret_text::SecretText;
 pub use state::{

@@ -124,7 +124,8 @@ async function send<T>(method: string, path: string, given: Parts = {}): Promise
     const problem = await problemOf(response);
     // A password that is wrong says nothing of the session.
     const isLogin = path.startsWith('/session') && path !== '/session/provider/end' && method === 'POST';
-    if (response.status === 401 && !isLogin && problem.type !== '/problems/password') unauthorised();
+    if (problem.type === '/problems/officer-login') officerGone();
+    else if (response.status === 401 && !isLogin && problem.type !== '/problems/password') unauthorised();
     throw new ApiError(problem);
   }
   if (response.status === 204) return undefined as T;
@@ -178,8 +179,14 @@ export function asProblem(error: unknown): Problem {
 }
 
 let unauthorised: () => void = () => {};
+let officerGone: () => void = () => {};
 
 /** What happens when the session has ended. Set once. */
 export function whenUnauthorised(action: () => void): void {
   unauthorised = action;
+}
+
+/** What happens when the session of an officer or an auditor has ended: it is another than that of the console. */
+export function whenOfficerGone(action: () => void): void {
+  officerGone = action;
 }

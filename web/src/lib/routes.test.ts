@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { en } from '../i18n/en';
-import { match, routes } from './routes';
+import { isOfWarrants, match, routes } from './routes';
 
 describe('routes', () => {
   it('open by path', () => {
@@ -18,6 +18,11 @@ describe('routes', () => {
   it('know what is not there', () => {
     expect(match('/nothing')).toBeNull();
     expect(match('/calls/a/b')).toBeNull();
+  });
+
+  it('leave the pages of officers and auditors to them', () => {
+    for (const path of ['/warrants', '/warrants/', '/warrants/3', '/warrants/nothing/here']) expect(isOfWarrants(path), path).toBe(true);
+    for (const path of ['/', '/calls/warrants', '/warrantsx', '/audit']) expect(isOfWarrants(path), path).toBe(false);
   });
 
   it('have a title each', () => {

@@ -96,3 +96,8 @@ async function noted(name: Route['name'], load: Route['load']): Promise<{ defaul
 export function loadedPage(name: Route['name']): Component<any> | null {
   return loaded.get(name) ?? null;
 }
+
+/** Whether an address is of the pages of officers and auditors, who have a session of their own. */
+export function isOfWarrants(path: string): boolean {
+  return segments(path)[0] === 'warrants';
+}

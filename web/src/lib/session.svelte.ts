@@ -14,6 +14,8 @@ class Present {
   refused = $state<string | null>(null);
   /** Paths of the server's API, by its own document; null where it does not publish one. */
   paths = $state.raw<Set<string> | null>(null);
+  /** Whether anybody has asked who is logged in. */
+  hasBegun = false;
 
   may(right: Right): boolean {
     return this.session?.rights.includes(right) ?? false;
@@ -25,6 +27,7 @@ class Present {
   }
 
   async begin(): Promise<void> {
+    this.hasBegun = true;
     this.problem = null;
     this.refused = back() ?? this.refused;
     try {

@@ -33,6 +33,7 @@ pub(crate) mod session;
 pub(crate) mod sites;
 pub(crate) mod trunks;
 pub(crate) mod users;
+pub(crate) mod warrants;
 pub(crate) mod why;
 
 use ringtap_model::Nanos;

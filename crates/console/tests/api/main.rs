@@ -6,6 +6,7 @@ mod authority;
 mod certified;
 mod client;
 mod given_up;
+mod officers;
 mod passkeys;
 mod provider;
 mod refused;
@@ -15,6 +16,8 @@ mod sensors;
 mod server;
 mod sites;
 mod tenants;
+mod unseen;
+mod warrants;
 mod watched;
 
 use std::collections::BTreeSet;

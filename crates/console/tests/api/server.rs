@@ -11,7 +11,7 @@ use std::time::Duration;
 use anyhow::bail;
 use ringtap_access::{AuditLog, AuditQuery, NewPerson, PasswordCost, People, Role, Scope};
 use ringtap_audio::BuiltIn;
-use ringtap_console::{Daemon, Link, Refused, Security, Settings, Sources, serve};
+use ringtap_console::{Daemon, Link, Refused, Security, Settings, Sources, Warrants, serve};
 use ringtap_kpi::{Fold, Settings as KpiSettings, Zone};
 use ringtap_model::{Call, CallState, Id, Nanos, Registration, Stream};
 use ringtap_store::{FoldMinute, FoldedMinute, ImportWriter, MakeRollup};
@@ -48,7 +48,7 @@ impl Server {
     }
 
     pub(crate) fn start_secured(security: Security) -> Self {
-        Self::secured(security, Some(Arc::new(Answering)), None, Rollups::default())
+        Self::secured(security, Some(Arc::new(Answering)), None, Rollups::default(), None)
     }
 
     /// Whether its certificate is right, and what is said of it, by the check of `/health`.
@@ -93,7 +93,16 @@ impl Server {
         provider: Option<ringtap_oidc::Settings>,
         rollups: Rollups,
     ) -> Self {
-        Self::secured(Security::Plain, daemon, provider, rollups)
+        Self::secured(Security::Plain, daemon, provider, rollups, None)
+    }
+
+    /// With a register of warrants.
+    pub(crate) fn start_with_register(warrants: Warrants) -> Self {
+        Self::secured_with_register(Security::Plain, warrants)
+    }
+
+    pub(crate) fn secured_with_register(security: Security, warrants: Warrants) -> Self {
+        Self::secured(security, Some(Arc::new(Answering)), None, Rollups::default(), Some(warrants))
     }
 
     fn secured(
@@ -101,6 +110,7 @@ impl Server {
         daemon: Option<Arc<dyn Daemon>>,
         provider: Option<ringtap_oidc::Settings>,
         rollups: Rollups,
+        warrants: Option<Warrants>,
     ) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let (records, people) = (dir.path().join("records"), dir.path().join("people"));
@@ -128,6 +138,7 @@ impl Server {
             kpis: Arc::new(rollups),
             zone: Zone::UTC,
             sensor: "sensor-1".into(),
+            warrants,
         };
         let stop = Arc::new(AtomicBool::new(false));
         let asked = Arc::clone(&stop);
@@ -189,6 +200,11 @@ impl Server {
     /// The directory of the audit log.
     pub(crate) fn audit_log(&self) -> PathBuf {
         self.dir.path().join("people").join("audit")
+    }
+
+    /// The directory of people, keys and the audit log.
+    pub(crate) fn people(&self) -> PathBuf {
+        self.dir.path().join("people")
     }
 
     /// The directory of the spool.

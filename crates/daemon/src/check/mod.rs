@@ -18,6 +18,7 @@ use ringtap_capture::live;
 use ringtap_model::LinkType;
 use ringtap_notify::Sender;
 use ringtap_spool::{MasterKey, Signer};
+use ringtap_warrant::RegisterKey;
 
 use crate::config::{ConfigError, ConfigFile, KeyFiles};
 use crate::processes::notify_source::secret_of;
@@ -121,6 +122,7 @@ impl Check<'_> {
         read += self.metrics();
         read += self.targets();
         read += self.interception();
+        read += self.warrant_pages();
         let credentials = Path::new(config.retention.credentials());
         if config.retention.far().is_some() && credentials.is_absolute() {
             read += 1;
@@ -141,6 +143,22 @@ impl Check<'_> {
             self.problem("intercept", key, problem);
         }
         [intercept.key_file(), intercept.functions()].into_iter().flatten().count()
+    }
+
+    /// The register of warrants that the console uses, and its key; how many files were read.
+    fn warrant_pages(&mut self) -> usize {
+        let pages = &self.file.config.warrants;
+        let Some(register) = pages.register() else { return 0 };
+        let no_register = crate::intercept::no_register(register);
+        let key = pages.key_file().map(RegisterKey::read);
+        let read = usize::from(key.is_some());
+        if let Some(problem) = no_register {
+            self.problem("warrants", "register", problem);
+        }
+        if let Some(Err(error)) = key {
+            self.problem("warrants", "key", error);
+        }
+        read
     }
 
     /// Who is told of alarms; how many files they need.

@@ -97,6 +97,21 @@ fn a_file_in_a_directorys_place_and_a_file_that_is_missing_are_named() {
 }
 
 #[test]
+fn a_register_that_is_not_there_and_a_key_that_others_read_are_named() {
+    let dir = place();
+    let (register, key) = (dir.path().join("register"), dir.path().join("key"));
+    fs::write(&key, "0f".repeat(32)).unwrap();
+    let (register, shown) = (register.display(), key.display());
+    let more = format!("[warrants]\nregister = \"{register}\"\nkey = \"{shown}\"\n");
+    let file = config(dir.path(), LOOPBACK, &more);
+    fs::set_permissions(&key, PermissionsExt::from_mode(0o644)).unwrap();
+    let [no_register, no_key] = &problems(&file)[..] else { panic!("{:?}", problems(&file)) };
+    assert!(no_register.starts_with(":11: [warrants] register: there is no register in"), "{no_register}");
+    assert!(no_register.contains("ringtap warrant setup --register"), "{no_register}");
+    assert!(no_key.starts_with(":12: [warrants] key: ") && no_key.contains("chmod 600"), "{no_key}");
+}
+
+#[test]
 fn directories_are_tried_with_the_rights_of_the_user_of_the_service() {
     if !geteuid().is_root() {
         return skip("root", "other users cannot be played");

@@ -26,6 +26,7 @@ impl Config {
             self.retention.check(self.spool.directory()),
             self.radius.check(self.store.retain.0),
             self.intercept.check(),
+            self.warrants.check(),
         ];
         let mut wrong = self.check_bounds();
         wrong.extend(together.into_iter().filter_map(Result::err));

@@ -40,6 +40,8 @@ mod tests;
 mod trunk;
 mod trunks;
 mod values;
+mod warrant_config;
+mod warrants;
 
 use std::path::{Path, PathBuf};
 
@@ -80,6 +82,8 @@ use trunk::TrunkGroup;
 pub(crate) use values::{HeaderField, KeepScope, LogLevel, Span, Speed};
 #[cfg(test)]
 use values::{ListenAddress, Size};
+pub use warrant_config::WarrantConfig;
+use warrants::WarrantPages;
 
 /// Lists the sections of the file, once.
 macro_rules! sections {
@@ -150,6 +154,7 @@ sections! {
     identity: Identity,
     radius: Radius,
     intercept: Intercept,
+    warrants: WarrantPages,
     conversations: Conversations,
     store: Store,
     kpi: Kpi,
@@ -184,6 +189,7 @@ impl Config {
             .chain(self.radius.secret_file().map(Path::to_owned))
             .chain(self.intercept.key_file().map(Path::to_owned))
             .chain(self.intercept.functions().map(Path::to_owned))
+            .chain(self.warrants.key_file().map(Path::to_owned))
             .chain(self.notify_files())
             .chain(self.hook_files())
             .filter(|path| path.is_absolute())

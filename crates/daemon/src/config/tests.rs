@@ -91,8 +91,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "wombat = 1\n",
         "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [quality], \
-         [identity], [radius], [intercept], [conversations], [store], [kpi], [alarms], [hooks], [journal], \
-         [spool], [retention], [metrics], [log], [process]",
+         [identity], [radius], [intercept], [warrants], [conversations], [store], [kpi], [alarms], [hooks], \
+         [journal], [spool], [retention], [metrics], [log], [process]",
     ),
     (
         "capture = 1\n",

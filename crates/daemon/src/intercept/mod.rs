@@ -191,13 +191,7 @@ impl InterceptThread {
 /// What is wrong with the places that the keys name, as far as a look tells.
 pub(crate) fn check(register: &Path, product: &Path, intercept: &Intercept) -> Vec<(&'static str, String)> {
     let mut problems = Vec::new();
-    if !register.join("register").is_file() {
-        let problem = format!(
-            "there is no register in `{}`: make one with `ringtap warrant setup --register {0}`",
-            register.display()
-        );
-        problems.push(("register", problem));
-    }
+    problems.extend(no_register(register).map(|problem| ("register", problem)));
     if let Some(Err(error)) = intercept.key_file().map(RegisterKey::read) {
         problems.push(("key", error.to_string()));
     }
@@ -210,6 +204,17 @@ pub(crate) fn check(register: &Path, product: &Path, intercept: &Intercept) -> V
         problems.push(("product", format!("{error:#}")));
     }
     problems
+}
+
+/// What to do where there is no register.
+pub(crate) fn no_register(register: &Path) -> Option<String> {
+    let problem = || {
+        format!(
+            "there is no register in `{}`: make one with `ringtap warrant setup --register {0}`",
+            register.display()
+        )
+    };
+    (!register.join("register").is_file()).then(problem)
 }
 
 /// Product is for nobody else.

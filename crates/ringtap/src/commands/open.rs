@@ -254,6 +254,7 @@ fn sources(folder: &Path) -> Sources {
         kpis: Arc::new(KpiRollups(settings)),
         zone: Zone::UTC,
         sensor: String::new(),
+        warrants: None,
     }
 }
 

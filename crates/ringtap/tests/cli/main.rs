@@ -57,5 +57,6 @@ mod run;
 mod searched;
 mod sound;
 mod warrant;
+mod warrant_pages;
 mod whole;
 mod why;

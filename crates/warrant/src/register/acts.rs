@@ -1,5 +1,6 @@
 //! Acts as officers and auditors see them.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
@@ -25,6 +26,10 @@ pub struct ActQuery {
     pub who: Option<String>,
     /// About this warrant.
     pub warrant: Option<u32>,
+    /// With a lower number than this.
+    pub before: Option<u64>,
+    /// So many at most: the newest.
+    pub most: Option<usize>,
 }
 
 /// An act, in words.
@@ -55,16 +60,20 @@ pub struct ActView {
 pub(super) fn read(path: &Path, keys: &Keys, query: &ActQuery) -> Result<Vec<ActView>, Error> {
     let failed = |error| Error::io(path, "read", error);
     let mut reader = BufReader::new(files::open_to_read(path).map_err(failed)?);
-    let (mut line, mut views) = (Vec::new(), Vec::new());
+    let (mut line, mut views) = (Vec::new(), VecDeque::new());
+    let most = query.most.unwrap_or(usize::MAX);
     loop {
         line.clear();
         if Read::take(&mut reader, LONGEST).read_until(b'\n', &mut line).map_err(failed)? == 0 {
-            return Ok(views);
+            return Ok(views.into());
         }
         // The rest of an act that is being written.
-        let Ok(line) = ActLine::parse(&line) else { return Ok(views) };
-        let Ok(act) = read_act(keys, &line) else { return Ok(views) };
+        let Ok(line) = ActLine::parse(&line) else { return Ok(views.into()) };
+        let Ok(act) = read_act(keys, &line) else { return Ok(views.into()) };
         views.extend(Some(view(line.number(), &act)).filter(|view| query.selects(view)));
+        if views.len() > most {
+            views.pop_front();
+        }
     }
 }
 
@@ -74,6 +83,7 @@ impl ActQuery {
             && self.until.is_none_or(|until| view.time < until)
             && self.who.as_ref().is_none_or(|who| **who == *view.who)
             && self.warrant.is_none_or(|id| view.warrant == Some(id))
+            && self.before.is_none_or(|before| view.number < before)
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod acts;
 mod ledger;
+mod list;
 mod passphrase;
 #[expect(clippy::module_inception, reason = "the register is what this folder is about")]
 mod register;
@@ -12,7 +13,8 @@ mod tests;
 mod verify;
 
 pub use acts::{ActQuery, ActView};
+pub use list::{ListQuery, WarrantPage};
 pub use passphrase::check_passphrase;
-pub use register::{PersonView, Register};
+pub use register::{PersonView, Register, Standing};
 pub use session::Session;
 pub use verify::{Fault, Head, Verified, verify};

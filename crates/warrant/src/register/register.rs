@@ -7,6 +7,7 @@ use ringtap_model::Nanos;
 
 use super::acts::{self, ActQuery, ActView};
 use super::ledger::Ledger;
+use super::list::{ListQuery, WarrantPage};
 use super::passphrase::{self, check_passphrase};
 use super::session::Session;
 use crate::error::{Error, Refused};
@@ -15,8 +16,8 @@ use crate::log::key::{ProductSigner, PublicKey, RegisterKey};
 use crate::order::Order;
 use crate::secret_text::SecretText;
 use crate::state::{
-    By, Extension, Look, NewWarrant, PersonChange, PersonEntry, ProducedFile, Role, State, Status, StopProof,
-    Warrant, What,
+    By, Extension, Look, NewWarrant, Person, PersonChange, PersonEntry, ProducedFile, Role, State, Status,
+    StopProof, Warrant, What,
 };
 
 /// A register of warrants: a directory, mode 0700. Several processes may have it open at once.
@@ -44,6 +45,17 @@ pub struct PersonView {
     pub state: &'static str,
     /// The number by which a change is confirmed, and who has proposed it.
     pub proposal: Option<(u64, String)>,
+}
+
+/// What somebody who was let in may do now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The role.
+    pub role: Role,
+    /// The passphrase was given by somebody else: nothing is done before another one is chosen.
+    pub must_change: bool,
+    /// Tells a passphrase from the ones before: another number, another passphrase.
+    pub passphrase: u64,
 }
 
 impl Register {
@@ -183,6 +195,20 @@ impl Register {
             let told = SecretText::from(name.get(..name.floor_char_boundary(64)).unwrap_or_default());
             ledger.record(By::Service, What::PassphraseWrong(told), clock)?;
             Err(Error::Wrong)
+        })
+    }
+
+    /// What somebody who was let in may do now. It shows nothing of the register, and is no act.
+    ///
+    /// # Errors
+    ///
+    /// The person is disabled, or the register cannot be read.
+    pub fn standing(&mut self, session: &Session) -> Result<Standing, Error> {
+        self.ledger.locked(|ledger| {
+            let person = ledger.state.people.all.get(&session.name).filter(|person| !person.disabled);
+            let person = person.ok_or(Refused::Nobody)?;
+            let Person { role, must_change, chosen_by, .. } = person;
+            Ok(Standing { role: *role, must_change: *must_change, passphrase: *chosen_by })
         })
     }
 
@@ -388,6 +414,22 @@ impl Register {
     ) -> Result<(Vec<Warrant>, Nanos), Error> {
         self.look(session, Look::List, why, clock)?;
         Ok((self.ledger.state.warrants.values().cloned().collect(), self.ledger.latest))
+    }
+
+    /// Some of the warrants, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// No reason is given.
+    pub fn list_page(
+        &mut self,
+        session: &Session,
+        query: &ListQuery,
+        why: &str,
+        clock: Nanos,
+    ) -> Result<WarrantPage, Error> {
+        self.look(session, Look::List, why, clock)?;
+        Ok(query.page(&self.ledger.state, self.ledger.latest))
     }
 
     /// The acts that a query selects, oldest first.

@@ -11,7 +11,7 @@ mod warrant;
 pub use act::Look;
 pub(crate) use act::{Act, By, What};
 pub use people::Role;
-pub(crate) use people::{PersonChange, PersonEntry};
+pub(crate) use people::{Person, PersonChange, PersonEntry};
 pub use produced::ProducedFile;
 pub(crate) use requests::RequestAct;
 pub use requests::{

@@ -86,6 +86,8 @@ pub(crate) struct Person {
     pub(crate) disabled: bool,
     /// The passphrase is known to whoever proposed the person.
     pub(crate) must_change: bool,
+    /// The number of the act by which the person chose the passphrase; 0 for the one that was given at first.
+    pub(crate) chosen_by: u64,
 }
 
 /// Wrong passphrases for a name, since its last act.
@@ -133,7 +135,7 @@ impl People {
 
     fn add(&mut self, entry: &PersonEntry, must_change: bool) {
         let PersonEntry { name, role, hash } = entry.clone();
-        self.all.insert(name, Person { role, hash, disabled: false, must_change });
+        self.all.insert(name, Person { role, hash, disabled: false, must_change, chosen_by: 0 });
     }
 
     /// Whether it may be proposed, and confirmed later.

@@ -118,7 +118,7 @@ impl State {
             What::PassphraseChanged(hash) => {
                 let person = self.people.all.get_mut(&**name).ok_or(Refused::Nobody)?;
                 person.hash = hash.clone();
-                person.must_change = false;
+                (person.must_change, person.chosen_by) = (false, number);
                 Ok(())
             }
             What::Entered { id, warrant } => self.enter(*id, name, warrant, time),

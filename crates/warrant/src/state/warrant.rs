@@ -243,6 +243,15 @@ impl Warrant {
         matches!(self.status(time), Status::Ended | Status::Withdrawn)
     }
 
+    /// Whether this officer can approve something of it: what somebody else has entered, while it counts.
+    pub fn waits_for(&self, name: &str, time: Nanos) -> bool {
+        let entered_by = match self.approved_at {
+            None => Some(&*self.entered_by),
+            Some(_) => self.pending_extension().map(|(_, by)| by),
+        };
+        !self.is_over(time) && entered_by.is_some_and(|by| by != name)
+    }
+
     /// The extension that waits for its approval.
     pub fn pending_extension(&self) -> Option<(&Extension, &str)> {
         let last = self.extensions.last().filter(|last| last.approved.is_none())?;

@@ -14,6 +14,7 @@ export const common = {
   'page.sensors': 'Sensors',
   'page.audit': 'Audit',
   'page.admin': 'Admin',
+  'page.warrants': 'Lawful interception',
   'page.account': 'Account',
   'scope.calls': 'Counted over the calls that you may see.',
   'scope.users': 'Counted over the calls that you may see; registrations and messages are left out, since no trunk is known of them.',

@@ -14,6 +14,7 @@ export const common = {
   'page.sensors': 'Sensores',
   'page.audit': 'Auditoría',
   'page.admin': 'Administración',
+  'page.warrants': 'Interceptación legal',
   'page.account': 'Cuenta',
   'scope.calls': 'Contado sobre las llamadas que usted puede ver.',
   'scope.users': 'Contado sobre las llamadas que usted puede ver; los registros y mensajes faltan, porque de ellos no se conoce ningún troncal.',

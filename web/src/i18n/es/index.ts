@@ -15,7 +15,8 @@ import { sensors } from './sensors';
 import { sites } from './sites';
 import { trunks } from './trunks';
 import { users } from './users';
+import { warrants } from './warrants';
 
 export const es: Catalogue = {
-  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...retention, ...sensors, ...sites, ...audit, ...admin, ...account,
+  ...common, ...notes, ...calls, ...call, ...now, ...alarms, ...problems, ...quality, ...users, ...trunks, ...retention, ...sensors, ...sites, ...audit, ...admin, ...account, ...warrants,
 };

@@ -6,6 +6,7 @@ mod people;
 mod secrets;
 mod serve;
 mod setup;
+mod warrants;
 
 use clap::{Args, Subcommand};
 

@@ -25,6 +25,7 @@ use crate::spool_args::SpoolArgs;
 use crate::store_args::StoreArgs;
 
 use crate::commands::console::assistants::RecordAssistants;
+use crate::commands::console::warrants;
 use crate::commands::control::ControlArgs;
 
 /// Serve the console: a page on which calls are found, seen and heard, and its HTTP API
@@ -190,6 +191,7 @@ impl ServeArgs {
             kpis: Arc::new(kpis),
             zone,
             sensor: sensor.trim().to_owned(),
+            warrants: self.config.warrants()?.map(|config| warrants::of(config, screen)).transpose()?,
         })
     }
 }

@@ -59,6 +59,7 @@ impl Acts {
             until: self.until.map(Moment::instant),
             who: self.who,
             warrant: self.warrant,
+            ..ActQuery::default()
         };
         let mut open = args.open()?;
         let mut acts = open.register.acts(&open.session, &query, &self.why, time::now())?;

@@ -267,6 +267,57 @@ fn an_auditor_sees_and_enters_nothing_and_a_look_has_a_reason() {
 }
 
 #[test]
+fn pages_have_the_newest_first_and_what_waits_for_an_officer_is_known() {
+    let (_dir, mut register) = register();
+    let ana = session("ana");
+    for number in 1..=5_u64 {
+        let by = if number == 4 { "ben" } else { "ana" };
+        let new = warrant(&format!("L{number}"), at(0), at(100 * number));
+        register.enter(&session(by), new, at(1)).unwrap();
+    }
+    approve(&mut register, "ben", 5, at(2)).unwrap();
+    let mut listed = |query: &ListQuery, seconds| {
+        let page = register.list_page(&ana, query, "look", at(seconds)).unwrap();
+        (page.warrants.iter().map(|warrant| warrant.id).collect::<Vec<_>>(), page.total)
+    };
+    let all = ListQuery { most: 2, ..ListQuery::default() };
+    assert_eq!(listed(&all, 3), (vec![5, 4], 5));
+    assert_eq!(listed(&ListQuery { before: Some(2), ..all.clone() }, 3), (vec![1], 5));
+    assert_eq!(listed(&ListQuery { open: true, most: 9, ..all.clone() }, 250), (vec![5, 4, 3], 3));
+    let waits = |name: &str| ListQuery { waits_for: Some(name.to_owned()), most: 9, ..ListQuery::default() };
+    assert_eq!(listed(&waits("ana"), 250), (vec![4], 1));
+    assert_eq!(listed(&waits("ben"), 250), (vec![3], 1), "what has ended waits for nobody");
+    let extension = Extension { ends: at(900), reference: "O-2".into(), authority: "Court".into() };
+    register.extend(&session("ben"), 5, extension, at(251)).unwrap();
+    let page = register.list_page(&ana, &waits("ana"), "look", at(252)).unwrap();
+    assert_eq!(page.warrants.iter().map(|warrant| warrant.id).collect::<Vec<_>>(), [5, 4]);
+
+    let newest = ActQuery { most: Some(2), ..ActQuery::default() };
+    let acts = register.acts(&ana, &newest, "audit", at(253)).unwrap();
+    let numbers: Vec<u64> = acts.iter().map(|act| act.number).collect();
+    let all = register.acts(&ana, &ActQuery::default(), "audit", at(254)).unwrap().len() as u64;
+    assert_eq!(numbers, [all - 3, all - 2]);
+    let earlier = ActQuery { before: Some(all - 3), ..newest };
+    let acts = register.acts(&ana, &earlier, "audit", at(255)).unwrap();
+    assert_eq!(acts.iter().map(|act| act.number).collect::<Vec<_>>(), [all - 5, all - 4]);
+}
+
+#[test]
+fn another_passphrase_is_told_from_the_one_before() {
+    let (dir, mut register) = register();
+    let ben = register.identify("ben", PASSPHRASE, at(1)).unwrap();
+    let before = register.standing(&ben).unwrap();
+    assert_eq!((before.role, before.must_change), (Role::Officer, false));
+    // By another process.
+    let mut other = Register::open(dir.path(), &key()).unwrap();
+    other.change_passphrase(&ben, OTHER, at(2)).unwrap();
+    assert_ne!(register.standing(&ben).unwrap().passphrase, before.passphrase);
+    let number = other.propose_to_disable(&session("ana"), "ben", at(3)).unwrap().unwrap();
+    other.confirm_person(&session("cleo"), number, at(3)).unwrap();
+    assert_eq!(refusal(register.standing(&ben)), Refused::Nobody);
+}
+
+#[test]
 fn wrong_passphrases_are_acts_and_have_to_wait() {
     let (dir, mut register) = register();
     for name in ["ana", "nobody"] {
