@@ -65,13 +65,15 @@ struct ActEntry {
     act: &'static str,
     /// The warrant that it is about.
     warrant: Option<u32>,
+    /// The request for retained data that it is about.
+    request: Option<u32>,
     /// What else is to be said: neither targets nor identifiers.
     detail: String,
 }
 
 impl From<ActView> for ActEntry {
     fn from(view: ActView) -> Self {
-        let ActView { number, time, clock, who, act, warrant, detail } = view;
+        let ActView { number, time, clock, who, act, warrant, request, detail } = view;
         Self {
             number,
             time_us: time.micros(),
@@ -79,6 +81,7 @@ impl From<ActView> for ActEntry {
             who: who.to_string(),
             act,
             warrant,
+            request,
             detail: detail.to_string(),
         }
     }
