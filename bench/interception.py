@@ -200,7 +200,7 @@ class Officers:
         return done.stdout
 
     def order(self, liid, users, folder):
-        """A warrant for these users, entered by one officer and approved by the other; its number."""
+        """A warrant for these users, entered by one officer and approved by the other."""
         path = folder / "warrant.toml"
         targets = ", ".join(f"'user:{name(user)}'" for user in users)
         path.write_text(
@@ -213,7 +213,6 @@ class Officers:
         number = str(self.entered)
         digest = self.act("ben", ["show", number, "--why", "approval"]).split()[-1]
         self.act("ben", ["approve", number, "--hash", digest[:16]])
-        return number
 
 
 class Daemon:
@@ -457,11 +456,11 @@ def intercept(options, pair, folder, officers, orders, exchanged, users, rate):
         wait("all frames are counted", lambda: daemon.metric("ringtap_frames_total") + daemon.metric("ringtap_ring_drops_total") >= total)
         drops = daemon.metric("ringtap_ring_drops_total")
         time.sleep(2)
-        shown = officers.act("ana", ["show", str(orders[0][0]), "--why", "measurement", "--product", daemon.product])
+        report = json.loads((daemon.product / "report.json").read_text())
         daemon.stop()
     missing = surplus = packets = 0
-    for number, liid, range_ in orders:
-        due = set().union(*(wanted[user] for user in range_ if user in wanted))
+    for liid, some in orders:
+        due = set().union(*(wanted[user] for user in some if user in wanted))
         given = collections.Counter()
         for file in daemon.product.glob(f"{liid}-*.pcap"):
             for frame in frames(file):
@@ -476,7 +475,8 @@ def intercept(options, pair, folder, officers, orders, exchanged, users, rate):
     result = {
         "users_per_s": rate, "users": len(users), "frames": total, "frames_per_s": round(total / float(told[2])), "of_targets": packets,
         "missing": missing, "surplus": surplus, "ring_drops": drops,
-        "shown": {key: value.strip() for key, value in re.findall(r"^ *(recalled|gaps|lost|unwritten) +(.*)$", shown, re.M)},
+        "recalled": sum(order["recalled"] for order in report["orders"]), "gaps": report["remembered_too_little"],
+        "lost": max(order["lost"] for order in report["orders"]), "remembers_ms": report["remembers_ms"],
     }
     print(f"    {result}", file=sys.stderr)
     return result
@@ -554,7 +554,8 @@ def main():
             targets, officers, orders = users[: sum(takes)], Officers(options.ringtap, folder), []
             for first in range(0, len(targets), TARGETS_OF_A_WARRANT):
                 some, liid = targets[first : first + TARGETS_OF_A_WARRANT], f"LI-{first:05}"
-                orders.append((officers.order(liid, some, folder), liid, some))
+                officers.order(liid, some, folder)
+                orders.append((liid, some))
             print(f"    {len(orders)} warrants with {len(targets)} targets", file=sys.stderr)
             runs = []
             for rate, take in zip(rates, takes):

@@ -457,7 +457,7 @@ def interception(bench, table, folder):
         table.add(
             f"{run['users_per_s']:g} targets a second that log on, and as many off, among {short(run['frames_per_s'])} packets/s",
             "0 of their packets missing, 0 too many", f"{run['missing']} and {run['surplus']} of {run['of_targets']:,}", wrong == 0,
-            f"{run['shown'].get('recalled', '')}; the ring dropped {run['ring_drops']}",
+            f"{run['recalled']:,} had passed before they were known to be the targets'; the ring dropped {run['ring_drops']}",
         )
     for count, most in [("1", 1.01), ("10000", 1.02), ("1000000", 1.05)]:
         ratio = found["engine"][count]
