@@ -354,13 +354,13 @@ class Run:
         checks.wait(self.folder)
         check(checks.owner(self.folder) == (self.peer if self.of.proxy else self.owner), "the address moved back by itself")
         nodes.wait(lambda: self.channels() == 0, "a PBX holds calls that ended")
-        nodes.wait(lambda: not self.remembered(), lambda: f"proxies remember calls that ended: {self.remembered()}")
+        # A call that was refused without its ACK is known for ten seconds; far less than a call may ring.
+        nodes.wait(lambda: not self.remembered(), lambda: f"proxies remember calls that ended: {self.remembered()}", patience=60)
 
     def remembered(self):
-        """By proxy and table, how many calls a proxy would act on. Of one that was refused because both its PBX and its proxy were lost
-        more is left, for as long as a call may ring."""
+        """By proxy and table, how many calls a proxy knows anything of."""
         found = {(name, table): nodes.Node(self.folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
-                 for name in checks.PROXIES for table in ("ringing", "calls")}
+                 for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered")}
         return {key: count for key, count in found.items() if count}
 
 
