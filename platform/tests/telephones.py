@@ -40,8 +40,8 @@ class Calls:
         self.count = count
         # A tone that is not silence in A-law, 20 s of it.
         (self.where / "sound.alaw").write_bytes(bytes((0x55 ^ (index % 40)) for index in range(160000)))
-        # Every other one of them sends no ACK to 503.
-        lines = [f"{user};[authentication username={user} password={password(folder, user)}];{round(seconds)};{'silent' if user % 2 else 'acknowledges'}"
+        # Half of them send no ACK to 503: of each two, since the proxies give calls to the PBXs in turn.
+        lines = [f"{user};[authentication username={user} password={password(folder, user)}];{round(seconds)};{'silent' if user % 4 < 2 else 'acknowledges'}"
                  for user in users]
         (self.where / "users.csv").write_text("SEQUENTIAL\n" + "\n".join(lines) + "\n")
         # It ends by itself: SIPp by -timeout, and by the kernel if SIPp does not.
