@@ -77,6 +77,16 @@ def replies(path, address, codes):
                 yield when, found[1].decode()
 
 
+def acknowledgements(path, address):
+    """Of each ACK that `address` sends, in order: its time in seconds and its Call-ID."""
+    wanted = bytes(map(int, address.split(".")))
+    for when, frame in frames(path):
+        if frame[12:14] == b"\x08\x00" and frame[26:30] == wanted and frame[42:].startswith(b"ACK "):
+            found = re.search(rb"\r\ncall-id: *([^\r]+)", frame, re.IGNORECASE)
+            if found:
+                yield when, found[1].decode()
+
+
 def late_packets(path, address):
     """How many packets a former owner of the address sent after the first of the next owner."""
     current, former, late = None, set(), 0

@@ -72,6 +72,8 @@ KINDS = {
 ESTABLISHED, RINGING, NEW, ANSWERED, TRYING = 10, 5, 5, 6, 6
 # Seconds in which a call that rings on a lost PBX rings on the other or is refused; far more than it takes, so that a busy machine passes.
 SITUATION_3 = 30
+# Seconds in which 503 may still be repeated: after its ACK, and to a telephone that sends none.
+ACKNOWLEDGED, UNACKNOWLEDGED = 2, 20
 ONE_OF_TEN = "numgen random mod 10 0 drop"
 # How long announcements and the power switch keep silent.
 LATE = 6
@@ -300,6 +302,7 @@ class Run:
         refused = [call for call in calls if call["final_code"] == 503]
         check(len(refused) == self.refused(), f"{len(refused)} calls were answered 503, not {self.refused()}")
         again = self.rung_again(path, calls, failed_at)
+        self.refused_until_acknowledged(path, {call["call_id"] for call in refused})
         cut = self.cut(answered, halves)
         late = capture.late_packets(path, capture.VIRTUAL)
         check(late == 0, f"{late} packets of the former owner of the address after those of the next")
@@ -323,6 +326,19 @@ class Run:
         check(len(first) == self.lost.ringing, f"{len(first)} who heard a call ring heard of its PBX's loss, {self.lost.ringing} rang there")
         check(all(0 < each < SITUATION_3 for each in first.values()), f"situation 3 took longer than {SITUATION_3} s: {first}")
         return first.values()
+
+    def refused_until_acknowledged(self, path, refused):
+        """A proxy that refuses calls without their transactions repeats it until ACK comes, and for ten seconds if none does."""
+        told, heard = {}, {}
+        for when, call in capture.replies(path, telephones.ADDRESS, ("503",)):
+            told.setdefault(call, []).append(when)
+        for when, call in capture.acknowledgements(path, telephones.ADDRESS):
+            if call in refused and when > told[call][0]:
+                heard.setdefault(call, when)
+        for call in refused:
+            after = told[call][-1] - heard.get(call, told[call][0])
+            check(after < ACKNOWLEDGED if call in heard else len(told[call]) > 5 and after < UNACKNOWLEDGED,
+                  f"503 is repeated for {after:.1f} s after {'its ACK' if call in heard else 'the first one, without ACK'}")
 
     def cut(self, answered, halves):
         """The calls that the proxy ended for a PBX that is lost, with either telephone: as many as went through it."""
@@ -354,20 +370,20 @@ class Run:
         checks.wait(self.folder)
         check(checks.owner(self.folder) == (self.peer if self.of.proxy else self.owner), "the address moved back by itself")
         nodes.wait(lambda: self.channels() == 0, "a PBX holds calls that ended")
-        nodes.wait(lambda: not self.remembered(), lambda: f"proxies remember calls that ended: {self.remembered()}")
+        # A call that was refused without its ACK is known for ten seconds; far less than a call may ring.
+        nodes.wait(lambda: not self.remembered(), lambda: f"proxies remember calls that ended: {self.remembered()}", patience=60)
 
     def remembered(self):
-        """By proxy and table, how many calls a proxy would act on. Of one that was refused because both its PBX and its proxy were lost
-        more is left, for as long as a call may ring."""
+        """By proxy and table, how many calls a proxy knows anything of."""
         found = {(name, table): nodes.Node(self.folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
-                 for name in checks.PROXIES for table in ("ringing", "calls")}
+                 for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered")}
         return {key: count for key, count in found.items() if count}
 
 
 def configuration():
     """What the platform is configured by, and the telephones of the tests, as a digest: figures of another one are not these."""
     platform = HERE.parent
-    files = [*(platform / "roles").rglob("*"), *(platform / "group_vars").rglob("*"), *(platform / "inventories/here").rglob("*"), HERE / "call.xml"]
+    files = [*(platform / "roles").rglob("*"), *(platform / "group_vars").rglob("*"), *(platform / "inventories/here").rglob("*"), *HERE.glob("*.xml")]
     digest = hashlib.sha256()
     for path in sorted(path for path in files if path.is_file()):
         digest.update(f"{path.relative_to(platform)}\0".encode() + path.read_bytes())

@@ -40,7 +40,9 @@ class Calls:
         self.count = count
         # A tone that is not silence in A-law, 20 s of it.
         (self.where / "sound.alaw").write_bytes(bytes((0x55 ^ (index % 40)) for index in range(160000)))
-        lines = [f"{user};[authentication username={user} password={password(folder, user)}];{round(seconds)}" for user in users]
+        # Half of them send no ACK to 503: of each two, since the proxies give calls to the PBXs in turn.
+        lines = [f"{user};[authentication username={user} password={password(folder, user)}];{round(seconds)};{'silent' if user % 4 < 2 else 'acknowledges'}"
+                 for user in users]
         (self.where / "users.csv").write_text("SEQUENTIAL\n" + "\n".join(lines) + "\n")
         # It ends by itself: SIPp by -timeout, and by the kernel if SIPp does not.
         limit = int(seconds + count / rate + 90)
@@ -87,7 +89,7 @@ class Answering:
         self.where.mkdir(parents=True, exist_ok=True)
         # From the port that it is called at, which is free until SIPp has it.
         nodes.run(*INSIDE, sys.executable, __file__, "register", ANSWERS, password(folder, ANSWERS), self.PORT)
-        command = [*INSIDE, "timeout", 600, "sipp", "-sn", "uas", "-i", nodes.address(nodes.PHONES), "-p", self.PORT,
+        command = [*INSIDE, "timeout", 600, "sipp", "-sf", HERE / "answer.xml", "-i", nodes.address(nodes.PHONES), "-p", self.PORT,
                    "-mi", nodes.address(nodes.PHONES), "-mp", self.MEDIA, "-rtp_echo", "-nostdin"]
         self.output = open(self.where / "sipp.log", "w")
         self.process = subprocess.Popen(list(map(str, command)), cwd=self.where, stdin=subprocess.DEVNULL, stdout=self.output,
