@@ -183,17 +183,10 @@ impl Manifests {
         File::open(&self.directory)?.sync_all()
     }
 
-    /// Signs the files that the service had not finished when it ended, the oldest first.
-    fn recover(&mut self) {
+    /// The files that a service before had not finished, each with the paths of its set, the oldest first.
+    fn unfinished(&self) -> Vec<(PathBuf, Vec<PathBuf>)> {
         let entries = entries(&self.directory).unwrap_or_default();
-        let mut left: Vec<PathBuf> = entries
-            .iter()
-            .filter(|(_, ending)| ending == EVENTS)
-            .map(|(path, _)| path.with_extension(""))
-            .collect();
-        left.retain(|base| order_of(base).is_some() && !with_ending(base, MANIFEST).exists());
-        left.sort();
-        for base in left {
+        let of_set = |base: &Path| {
             let prefix = format!("{}-", base.display());
             let is_its_own = |path: &Path, ending: &str| match ending {
                 "pcap" => {
@@ -204,10 +197,26 @@ impl Manifests {
                 ending => [EVENTS, CONTENT].contains(&ending) && path.with_extension("") == base,
             };
             let own = entries.iter().filter(|(path, ending)| is_its_own(path, ending));
-            let mut files: Vec<WrittenFile> = own.filter_map(|(path, _)| hash_file(path).ok()).collect();
-            files.sort_by(|a, b| a.path.cmp(&b.path));
+            own.map(|(path, _)| path.clone()).collect()
+        };
+        let events = entries.iter().filter(|(_, ending)| ending == EVENTS);
+        let bases = events.map(|(path, _)| path.with_extension(""));
+        let left = bases.filter(|base| order_of(base).is_some() && !with_ending(base, MANIFEST).exists());
+        left.map(|base| {
+            let set = of_set(&base);
+            (base, set)
+        })
+        .collect()
+    }
+
+    /// Signs files that a service before had not finished.
+    fn recover(&mut self, unfinished: Vec<(PathBuf, Vec<PathBuf>)>) {
+        for (base, set) in unfinished {
+            let files: Vec<WrittenFile> = set.iter().filter_map(|path| hash_file(path).ok()).collect();
             // One that cannot be read now is signed at the next start.
-            let _ = self.add(&base, &files, 0, true);
+            if files.len() == set.len() {
+                let _ = self.add(&base, &files, 0, true);
+            }
         }
     }
 }
@@ -224,8 +233,10 @@ pub(crate) enum Signing {
 impl Signing {
     pub(crate) fn begin(directory: &Path, signer: ProductSigner) -> Self {
         let mut manifests = Box::new(Manifests::new(directory, signer));
+        // Before this service makes any files of its own.
+        let unfinished = manifests.unfinished();
         let work = move || {
-            manifests.recover();
+            manifests.recover(unfinished);
             manifests
         };
         thread::Builder::new().name("product".into()).spawn(work).map_or(Self::Failed, Self::Recovering)

@@ -1,5 +1,4 @@
 //! What a console says of the register of warrants that its configuration names.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
