@@ -45,6 +45,8 @@ class Act(Model):
     """What kind of act, such as `enter`, `approve` or `look`."""
     warrant: int | None = None
     """The warrant that it is about."""
+    request: int | None = None
+    """The request for retained data that it is about."""
     detail: str
     """What else is to be said: neither targets nor identifiers."""
 
