@@ -204,13 +204,12 @@ impl Accesses {
         let mut numbers: Vec<u32> = self.communications.iter().filter_map(of_order).collect();
         numbers.sort_unstable();
         for number in numbers {
+            let Some(known) = self.communications.get(&number) else { continue };
+            let iri = AccessIri { event: AccessEvent::EndWhileActive, ..known.last.clone() };
+            out.iri(order, known.cin, IriKind::End, now, iri);
             self.end(number, now);
-            // Nothing is given any more, not even what turns out late.
-            if let Some(mut known) = self.communications.remove(&number) {
-                known.last.event = AccessEvent::EndWhileActive;
-                out.iri(order, known.cin, IriKind::End, now, known.last);
-            }
         }
+        // Nothing is given any more, not even what turns out late.
         self.communications.retain(|_, known| !Arc::ptr_eq(&known.order, order));
     }
 

@@ -168,6 +168,20 @@ fn an_order_counts_from_its_begin_to_its_end() {
     }
 }
 
+/// Whether or not it has an address.
+#[test]
+fn the_end_of_an_order_is_the_end_of_each_of_its_sessions() {
+    let mut wire = Wire::default();
+    wire.accounting(10, START, &[user("alice"), session("S1")]);
+    wire.accounting(11, START, &[user("alice"), session("S2"), v4("203.0.113.7")]);
+    wire.udp(15, "203.0.113.7:4000", OTHER, b"after the order");
+    let order = order("LI-1", Delivers::Both, &["user:alice"], 0..12);
+    let (kept, _) = wire.intercepted(&[order], 1);
+    let ends = kept.accesses().into_iter().filter(|(_, kind, _)| *kind == IriKind::End);
+    assert_eq!(ends.collect::<Vec<_>>(), vec![event(IriKind::End, AccessEvent::EndWhileActive); 2]);
+    assert!(kept.content().is_empty());
+}
+
 #[test]
 fn addresses_that_an_order_names_are_watched_without_a_session() {
     let order =
