@@ -102,7 +102,7 @@ fn check(order: &mut CheckedOrder, hash: String, manifest: &Manifest, directory:
                 order.flaws.push("manifest 1 names one before it".to_owned());
             }
         }
-        Some(head) if head.number + 1 != number => {
+        Some(head) if head.number.saturating_add(1) != number => {
             let missing = match number - head.number {
                 2 => format!("manifest {} is missing", head.number + 1),
                 _ => format!("manifests {} to {} are missing", head.number + 1, number - 1),

@@ -15,7 +15,7 @@ use ringtap_warrant::{Liid, Order, ProductSigner};
 
 use crate::hashed_file::{HashedFile, WrittenFile};
 use crate::identifiers;
-use crate::manifest::{ManifestHead, Signing, hex};
+use crate::manifest::{FinishedSet, ManifestHead, Signing};
 use crate::product::Product;
 
 /// Why product could not be written.
@@ -86,7 +86,7 @@ impl ProductFiles {
     }
 
     /// The newest manifest of an order's live product.
-    pub fn manifest(&self, liid: &Liid) -> Option<&ManifestHead> {
+    pub fn manifest(&self, liid: &Liid) -> Option<ManifestHead> {
         self.signing.as_ref()?.head(&file_name(liid))
     }
 
@@ -110,8 +110,8 @@ impl ProductFiles {
     /// Beside them, their hashes are written as `sha256sum -c` reads them (`.sha256`), and signed
     /// (`.manifest`).
     pub fn rotate(&mut self) {
-        let signing = &mut self.signing;
-        self.orders.values_mut().for_each(|files| files.rotate(signing.as_mut()));
+        let signing = self.signing.as_ref();
+        self.orders.values_mut().for_each(|files| files.rotate(signing));
     }
 
     /// Writes what is left.
@@ -194,7 +194,7 @@ impl ProductFiles {
     /// An order has ended: so do its files. One with the same identifier that comes later may be another.
     fn end(&mut self, liid: &Liid) {
         if let Some(mut files) = self.orders.remove(liid) {
-            files.rotate(self.signing.as_mut());
+            files.rotate(self.signing.as_ref());
         }
     }
 }
@@ -294,18 +294,15 @@ impl OrderFiles {
     }
 
     /// Finishes its files.
-    fn rotate(&mut self, signing: Option<&mut Signing>) {
+    fn rotate(&mut self, signing: Option<&Signing>) {
         let Some(mut set) = self.set.take() else { return };
         // What cannot be written is counted.
         let _ = set.flush(true);
         self.lost_before += set.lost();
         let base = set.base.clone();
-        if let Ok(written) = set.finish() {
-            // The files are there and synced, whether or not their hashes can be written.
-            let _ = write_hashes(&base, &written);
-            // One for which there is no room now is written at the next start.
-            let manifests = signing.and_then(Signing::manifests);
-            let _ = manifests.map(|manifests| manifests.add(&base, &written, self.lost_before, false));
+        // The files are there and synced, whether or not they can be signed.
+        if let (Ok(files), Some(signing)) = (set.finish(), signing) {
+            signing.sign(FinishedSet { base, files, lost: self.lost_before });
         }
     }
 
@@ -478,18 +475,6 @@ fn with_ending(base: &Path, ending: &str) -> PathBuf {
     let mut path = base.as_os_str().to_owned();
     path.push(ending);
     path.into()
-}
-
-/// Writes the hashes of files beside them.
-fn write_hashes(base: &Path, written: &[WrittenFile]) -> Result<(), FilesError> {
-    let mut file = create(with_ending(base, ".sha256"))?;
-    for WrittenFile { path, sha256, .. } in written {
-        let hash = hex(sha256);
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        file.waiting.extend(format!("{hash}  {name}\n").bytes());
-    }
-    let synced = file.put_out().and_then(|()| file.sync());
-    synced.map_err(|error| FilesError::File { path: file.path, error })
 }
 
 /// As the identifier is written, where that is a file's name everywhere; its octets in hexadecimal digits

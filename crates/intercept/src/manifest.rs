@@ -15,6 +15,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -116,8 +118,11 @@ impl Manifest {
 pub(crate) struct Manifests {
     directory: PathBuf,
     signer: ProductSigner,
-    heads: HashMap<String, ManifestHead>,
+    heads: Heads,
 }
+
+/// The newest manifest of each order.
+type Heads = Arc<Mutex<HashMap<String, ManifestHead>>>;
 
 impl Manifests {
     /// Those that come next after what is in the directory.
@@ -140,19 +145,14 @@ impl Manifests {
                 heads.insert(order, head);
             }
         }
-        Self { directory: directory.to_owned(), signer, heads }
+        Self { directory: directory.to_owned(), signer, heads: Arc::new(Mutex::new(heads)) }
     }
 
-    /// Signs what has been written. `base`: the path of the files without their endings.
-    pub(crate) fn add(
-        &mut self,
-        base: &Path,
-        files: &[WrittenFile],
-        lost: u64,
-        is_recovered: bool,
-    ) -> io::Result<()> {
+    /// Signs what has been written.
+    fn add(&mut self, finished: &FinishedSet, is_recovered: bool) -> io::Result<()> {
+        let FinishedSet { base, files, lost } = finished;
         let Some(order) = order_of(base) else { return Ok(()) };
-        let before = self.heads.get(order);
+        let before = lock(&self.heads).get(order).cloned();
         let listed = files.iter().map(|file| ListedFile {
             octets: file.octets,
             sha256: hex(&file.sha256),
@@ -160,26 +160,25 @@ impl Manifests {
         });
         let manifest = Manifest {
             order: order.to_owned(),
-            number: before.map_or(1, |head| head.number + 1),
-            previous: before.map_or_else(|| NONE.to_owned(), |head| head.hash.clone()),
+            // What is in a head is not signed.
+            number: before.as_ref().map_or(1, |head| head.number.saturating_add(1)),
+            previous: before.map_or_else(|| NONE.to_owned(), |head| head.hash),
             is_recovered,
             written_us: SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_micros() as u64),
-            lost,
+            lost: *lost,
             files: listed.collect(),
         };
+        let hashes: String =
+            manifest.files.iter().map(|file| format!("{}  {}\n", file.sha256, file.name)).collect();
         let text = manifest.text();
         let text = format!("{text}{}{}\n", &SIGNATURE[1..], self.signer.sign(&text));
         let head = ManifestHead { number: manifest.number, hash: sha256_of(text.as_bytes()) };
-        write_new(&with_ending(base, MANIFEST), text.as_bytes())?;
-        let path = self.directory.join(format!("{order}.{HEAD}"));
-        let draft = with_ending(&path, "new");
-        // What a kill has left of it says nothing.
-        let _ = fs::remove_file(&draft);
-        write_new(&draft, format!("{head}\n").as_bytes())?;
-        fs::rename(draft, path)?;
-        self.heads.insert(manifest.order, head);
+        write_whole(&with_ending(base, HASHES), hashes.as_bytes())?;
+        write_whole(&with_ending(base, MANIFEST), text.as_bytes())?;
+        write_whole(&self.directory.join(format!("{order}.{HEAD}")), format!("{head}\n").as_bytes())?;
+        lock(&self.heads).insert(manifest.order, head);
         File::open(&self.directory)?.sync_all()
     }
 
@@ -215,52 +214,70 @@ impl Manifests {
             let files: Vec<WrittenFile> = set.iter().filter_map(|path| hash_file(path).ok()).collect();
             // One that cannot be read now is signed at the next start.
             if files.len() == set.len() {
-                let _ = self.add(&base, &files, 0, true);
+                let _ = self.add(&FinishedSet { base, files, lost: 0 }, true);
             }
         }
     }
 }
 
-/// [`Manifests`] that may still be busy with what a service before has left, which may be gigabytes.
+/// Files of an order that were written whole.
 #[derive(Debug)]
-pub(crate) enum Signing {
-    Recovering(JoinHandle<Box<Manifests>>),
-    Ready(Box<Manifests>),
-    /// The thread could not be started, or crashed.
-    Failed,
+pub(crate) struct FinishedSet {
+    /// Their path without endings.
+    pub(crate) base: PathBuf,
+    pub(crate) files: Vec<WrittenFile>,
+    /// PDUs and frames that are in no file.
+    pub(crate) lost: u64,
+}
+
+/// The thread that writes manifests, since whoever intercepts cannot wait for disks: first of what a service
+/// before has left, which may be gigabytes to read. Dropping it waits for what is finished.
+#[derive(Debug)]
+pub(crate) struct Signing {
+    finished: Option<SyncSender<FinishedSet>>,
+    thread: Option<JoinHandle<()>>,
+    heads: Heads,
 }
 
 impl Signing {
     pub(crate) fn begin(directory: &Path, signer: ProductSigner) -> Self {
-        let mut manifests = Box::new(Manifests::new(directory, signer));
+        let mut manifests = Manifests::new(directory, signer);
         // Before this service makes any files of its own.
         let unfinished = manifests.unfinished();
+        let heads = Arc::clone(&manifests.heads);
+        let (finished, sets) = sync_channel::<FinishedSet>(MOST_WAITING);
         let work = move || {
             manifests.recover(unfinished);
-            manifests
+            for set in sets {
+                // One for which there is no room now is signed at the next start.
+                let _ = manifests.add(&set, false);
+            }
         };
-        thread::Builder::new().name("product".into()).spawn(work).map_or(Self::Failed, Self::Recovering)
+        // Without a thread, all is signed at the next start.
+        let thread = thread::Builder::new().name("product".into()).spawn(work).ok();
+        Self { finished: Some(finished), thread, heads }
     }
 
-    /// The manifests, once what was left is signed.
-    pub(crate) fn manifests(&mut self) -> Option<&mut Manifests> {
-        *self = match std::mem::replace(self, Self::Failed) {
-            Self::Recovering(thread) => thread.join().map_or(Self::Failed, Self::Ready),
-            other => other,
-        };
-        match self {
-            Self::Ready(manifests) => Some(manifests),
-            _ => None,
-        }
+    /// Has files signed soon; at the next start if too many wait, or the service ends before.
+    pub(crate) fn sign(&self, set: FinishedSet) {
+        let _ = self.finished.as_ref().map(|finished| finished.try_send(set));
     }
 
-    /// The newest of an order, without waiting.
-    pub(crate) fn head(&self, order: &str) -> Option<&ManifestHead> {
-        match self {
-            Self::Ready(manifests) => manifests.heads.get(order),
-            _ => None,
-        }
+    /// The newest manifest of an order.
+    pub(crate) fn head(&self, order: &str) -> Option<ManifestHead> {
+        lock(&self.heads).get(order).cloned()
     }
+}
+
+impl Drop for Signing {
+    fn drop(&mut self) {
+        self.finished = None;
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Paths of the files of a directory, with their endings.
@@ -304,10 +321,18 @@ pub(crate) fn hash_file(path: &Path) -> io::Result<WrittenFile> {
     }
 }
 
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+/// Writes a file that is there whole or not at all.
+fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft = with_ending(path, DRAFT);
+    // What a kill has left of one says nothing.
+    let _ = fs::remove_file(&draft);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+    let written =
+        file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&draft, path));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
 }
 
 fn with_ending(base: &Path, ending: &str) -> PathBuf {
@@ -332,5 +357,9 @@ const SIGNATURE: &str = "\nsignature ";
 pub(crate) const NONE: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 pub(crate) const MANIFEST: &str = "manifest";
 const HEAD: &str = "head";
+const HASHES: &str = "sha256";
+const DRAFT: &str = "new";
+/// Sets of files that wait to be signed.
+const MOST_WAITING: usize = 100_000;
 pub(crate) const EVENTS: &str = "hi2";
 const CONTENT: &str = "hi3";

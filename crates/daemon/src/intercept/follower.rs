@@ -348,7 +348,7 @@ impl Follower {
                 dropped: figures.dropped,
                 lost: lost - self.lost_before.get(&order.liid).copied().unwrap_or(lost),
                 unwritten: accounts.files().lost(&order.liid),
-                manifest: accounts.files().manifest(&order.liid).map(ToString::to_string),
+                manifest: accounts.files().manifest(&order.liid).map(|head| head.to_string()),
                 undelivered: accounts.delivered().map_or(0, |delivered| delivered.lost_of(&order.liid)),
                 not_delivered: self.refused.get(&order.liid).cloned(),
             });

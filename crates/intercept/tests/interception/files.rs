@@ -142,6 +142,8 @@ fn finished_files_are_signed_in_a_chain_which_goes_on_over_a_kill() {
     assert_eq!((of_order.flaws.len(), of_order.files, of_order.recovered), (0, 6, 0), "{checked:?}");
     assert_eq!(of_order.head.as_ref().unwrap().number, 2);
     assert_eq!(checked.unfinished.len(), 1, "{checked:?}");
+    // A kill in the middle of a manifest leaves a part of it under another name.
+    fs::write(signed.product().join("LI-1-2.manifest.new"), "ringtap prod").unwrap();
     signed.serve(1);
     let checked = signed.checked();
     let of_order = &checked.orders[0];
@@ -199,6 +201,17 @@ fn whatever_is_done_to_signed_files_is_found() {
         Register::create(&signed.dir.path().join("another"), &other, "ana", "correct horse battery", at);
     let by_another = check_product(&product, &other.unwrap().public_key()).unwrap();
     assert_eq!(by_another.orders[0].flaws.len(), 3, "{by_another:?}");
+}
+
+/// What a head says is not signed: who writes another one breaks the chain, and nothing else.
+#[test]
+fn a_forged_head_is_found_and_stops_nothing() {
+    let signed = Signed::new();
+    signed.serve(1);
+    fs::write(signed.product().join("LI-1.head"), format!("{}:{}\n", u64::MAX, "0".repeat(64))).unwrap();
+    signed.serve(1);
+    let flaws = signed.flaws();
+    assert!(flaws.iter().any(|flaw| flaw.contains("are missing")), "{flaws:?}");
 }
 
 fn files_of(directory: &Path, ending: &str) -> Vec<PathBuf> {
