@@ -26,6 +26,7 @@
 //! | `slots`, `index` | places of sessions, and the way to them by a hash |
 //! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
 //! | `limits` | how much is followed, and for how long |
+//! | `sessions::output` | the records that are made of them |
 //! | `sessions::leases`, `lease`, `exchange` | leases of DHCP, what a message says, and what it belongs to |
 //! | `pending` | requests that wait for their answers |
 //! | `line`, `key` | what a session without an id is found by; hashes of what is looked for |
