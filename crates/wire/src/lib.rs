@@ -1,5 +1,5 @@
 //! Parsers that turn the bytes of a telephone network into views: link layers, tunnels, IP, UDP, TCP, SCTP,
-//! RTP, RTCP, SIP, SDP, HEP, RADIUS, DHCP.
+//! RTP, RTCP, SIP, SDP, HEP, RADIUS, DHCP, PPPoE.
 //!
 //! Not here: state of any kind. The engine reassembles fragments and TCP segments.
 //!
@@ -40,12 +40,14 @@
 //! | [`hep`] | messages from capture agents in proxies and switches |
 //! | [`radius`] | who was let into a network, and which addresses it was given |
 //! | [`dhcp`] | which addresses a server lends to a client, and where that client is attached |
+//! | [`pppoe`] | who logs in on a line by PPP, and which addresses both sides agree on |
 //! | [`unfollowed`] | nothing: it names protocols of telephony that no tracker follows |
 #![forbid(unsafe_code)]
 
 pub mod dhcp;
 pub mod frame;
 pub mod hep;
+pub mod pppoe;
 pub mod quality;
 pub mod radius;
 pub mod rtcp;

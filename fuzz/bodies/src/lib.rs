@@ -19,6 +19,7 @@
 //! | [`handover`] | what a mediation function sends is read or refused, and what is read is written and read
 //! again |
 //! | [`dhcp`] | what is read is no longer than what is there |
+//! | [`pppoe`] | what is read is no longer than what is there; a frame that is read is one of control |
 //! | [`radius`] | values lie in the packet, one behind the other; what follows the packet changes nothing |
 //! | [`sip`] | every accessor; a copied or anonymised message is still that message |
 //! | [`stream`] | a stream cut anywhere gives the same messages |
@@ -52,6 +53,7 @@ mod handover;
 mod hep;
 mod media;
 mod network;
+mod pppoe;
 mod radius;
 mod records;
 mod scratch;
@@ -73,6 +75,7 @@ pub use handover::handover;
 pub use hep::hep;
 pub use media::media;
 pub use network::network;
+pub use pppoe::pppoe;
 pub use radius::radius;
 pub use records::{compact, journal, outbox};
 pub use sdp::sdp;
@@ -87,13 +90,14 @@ pub use websocket::websocket;
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 28] = [
+pub const BODIES: [Body; 29] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
     ("handover", handover),
     ("radius", radius),
     ("dhcp", dhcp),
+    ("pppoe", pppoe),
     ("sip", sip),
     ("stream", stream),
     ("sdp", sdp),

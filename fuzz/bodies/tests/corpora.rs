@@ -91,6 +91,7 @@ targets!(
     handover,
     radius,
     dhcp,
+    pppoe,
     sip,
     stream,
     sdp,
