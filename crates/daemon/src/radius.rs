@@ -1,4 +1,4 @@
-//! Follows sessions of subscribers: workers pass packets of RADIUS and DHCP on, one thread orders and
+//! Follows sessions of subscribers: workers pass packets of RADIUS, DHCP and PPPoE on, one thread orders and
 //! follows them, and writes what becomes of sessions to the store.
 //!
 //! A request and its answer reach different workers, since these share packets by sender. So packets wait
@@ -17,11 +17,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ringtap_engine::Datagram;
-use ringtap_identity::{Carried, Counts, Limits, Secrets, Sessions, is_dhcp};
-use ringtap_model::{Endpoint, Identity, Nanos};
+use ringtap_identity::{Carried, Counts, Sessions, is_dhcp};
+use ringtap_model::{Endpoint, Frame, Identity, LinkType, Nanos};
 use ringtap_report::text::counted;
 use ringtap_report::time;
 use ringtap_store::{CountsHandle, Error, IdentityReader, RecordSender, StoreWriter};
+
+use crate::config::Following;
 
 /// A worker's way to the thread.
 #[derive(Clone, Debug, Default)]
@@ -33,18 +35,26 @@ struct Feeding {
     figures: Arc<RadiusFigures>,
     /// Leases are followed, too.
     dhcp: bool,
+    pppoe: bool,
     /// A replay has time.
     waits: bool,
 }
 
-/// A datagram that may be a RADIUS packet or a DHCP message.
+/// A packet that sessions may be known by.
 #[derive(Debug, PartialEq, Eq)]
 struct Packet {
     time: Nanos,
     frame: u64,
-    src: Endpoint,
-    dst: Endpoint,
+    kind: PacketKind,
     data: Box<[u8]>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PacketKind {
+    /// A datagram that may be a RADIUS packet or a DHCP message: sender and receiver.
+    Datagram(Endpoint, Endpoint),
+    /// A frame of PPPoE.
+    Pppoe(LinkType),
 }
 
 impl RadiusFeed {
@@ -55,14 +65,22 @@ impl RadiusFeed {
         };
         let Datagram { time, src, dst, data, .. } = *datagram;
         let frame = datagram.frames.last().copied().unwrap_or_default();
-        feeding.pass(Packet { time, frame, src, dst, data: data[..data.len().min(LONGEST)].into() });
+        feeding.pass((time, frame), PacketKind::Datagram(src, dst), data);
+    }
+
+    /// Passes a frame of PPPoE on.
+    pub(crate) fn pppoe(&self, frame: &Frame<'_>) {
+        if let Some(feeding) = self.0.as_ref().filter(|feeding| feeding.pppoe) {
+            feeding.pass((frame.time, frame.number), PacketKind::Pppoe(frame.link), frame.data);
+        }
     }
 }
 
 impl Feeding {
     /// Queues a packet, or counts that there was no room for it.
-    fn pass(&self, packet: Packet) {
+    fn pass(&self, (time, frame): (Nanos, u64), kind: PacketKind, data: &[u8]) {
         let Self { packets, figures, waits, .. } = self;
+        let packet = Packet { time, frame, kind, data: data[..data.len().min(LONGEST)].into() };
         let bytes = packet.data.len() as u64;
         let waiting = figures.waiting.fetch_add(bytes, Ordering::Relaxed);
         let has_room = if *waits {
@@ -117,18 +135,17 @@ impl RadiusThread {
     /// Starts it where there are settings, and returns it with what workers pass packets by. It ends when the
     /// last of these is gone. Without settings these pass on nothing.
     pub(crate) fn start(
-        settings: Option<(Limits, Secrets)>,
-        dhcp: bool,
+        following: Option<Following>,
         records: &Path,
         store: &StoreWriter,
         is_replay: bool,
     ) -> anyhow::Result<(Option<Self>, RadiusFeed)> {
-        let Some((limits, secrets)) = settings else { return Ok((None, RadiusFeed::default())) };
+        let Some(following) = following else { return Ok((None, RadiusFeed::default())) };
         let (packets, queue) = sync_channel(QUEUE);
         let figures = Arc::new(RadiusFigures::default());
-        let sessions = Sessions::new(limits, secrets).noting_changes();
+        let (dhcp, pppoe) = (following.leases, following.pppoe);
         let follower = Follower {
-            sessions: if dhcp { sessions.following_leases() } else { sessions },
+            sessions: following.sessions().noting_changes(),
             waiting: BinaryHeap::new(),
             waiting_bytes: 0,
             newest: Nanos::ZERO,
@@ -144,7 +161,7 @@ impl RadiusThread {
         let builder = thread::Builder::new().name("radius".into());
         let thread = builder.spawn(move || follower.run(&queue, resumes));
         let thread = thread.context("cannot start the thread that follows sessions")?;
-        let feeding = Feeding { packets, figures: Arc::clone(&figures), dhcp, waits: is_replay };
+        let feeding = Feeding { packets, figures: Arc::clone(&figures), dhcp, pppoe, waits: is_replay };
         Ok((Some(Self { figures, thread }), RadiusFeed(Some(feeding))))
     }
 
@@ -274,11 +291,16 @@ impl Follower {
     }
 
     fn follow_next(&mut self) {
-        let Some(Reverse((time, frame, Order(Packet { src, dst, data, .. })))) = self.waiting.pop() else {
+        let Some(Reverse((time, frame, Order(Packet { kind, data, .. })))) = self.waiting.pop() else {
             return;
         };
         self.waiting_bytes -= data.len();
-        self.sessions.datagram(&data, Carried { time, src, dst, frame });
+        match kind {
+            PacketKind::Datagram(src, dst) => {
+                self.sessions.datagram(&data, Carried { time, src, dst, frame });
+            }
+            PacketKind::Pppoe(link) => self.sessions.pppoe(link.0, &data, time, frame),
+        }
     }
 
     /// Sends records of what changed to the store, as far as it has room.
@@ -318,10 +340,10 @@ impl Follower {
         self.sender.identities_dropped(self.unsent.len() as u64);
         self.publish();
         let (open, counts) = (self.sessions.open() as u64, self.sessions.counts());
-        let packets = counts.packets + counts.dhcp.messages;
+        let packets = counts.packets + counts.dhcp.messages + counts.pppoe.frames;
         log::info!(
             target: "radius",
-            "{} of RADIUS and DHCP read; {} followed at the end",
+            "{} of RADIUS, DHCP and PPPoE read; {} followed at the end",
             counted(packets, "packet"),
             counted(open, "session"),
         );
@@ -369,7 +391,7 @@ const TICK: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(30);
 /// How often the log is told of the same.
 const BETWEEN: Duration = Duration::from_secs(60);
-/// Bytes of the longest packet (RFC 2865 section 3); messages of DHCP fit into a frame.
+/// Bytes of the longest packet (RFC 2865 section 3); messages of DHCP and PPPoE fit into a frame.
 const LONGEST: usize = 4_096;
 
 #[cfg(test)]
@@ -381,17 +403,17 @@ mod tests {
     fn the_queue_has_a_ceiling_of_bytes() {
         let (packets, queue) = sync_channel(QUEUE);
         let figures = Arc::new(RadiusFigures::default());
-        let feeding = Feeding { packets, figures: Arc::clone(&figures), dhcp: false, waits: false };
+        let feeding =
+            Feeding { packets, figures: Arc::clone(&figures), dhcp: false, pppoe: false, waits: false };
         let end = Endpoint::new([192, 0, 2, 1].into(), 1812);
-        let packet =
-            || Packet { time: Nanos::ZERO, frame: 1, src: end, dst: end, data: vec![0; LONGEST].into() };
+        let pass = || feeding.pass((Nanos::ZERO, 1), PacketKind::Datagram(end, end), &[0; LONGEST]);
         let most = QUEUE_BYTES / LONGEST as u64;
-        (0..most + 3).for_each(|_| feeding.pass(packet()));
+        (0..most + 3).for_each(|_| pass());
         assert_eq!((queue.try_iter().count() as u64, figures.seen().dropped), (most, 3));
-        feeding.pass(packet());
+        pass();
         assert_eq!(figures.seen().dropped, 4, "none was taken by the thread yet");
         figures.waiting.store(0, Ordering::Relaxed);
-        feeding.pass(packet());
+        pass();
         assert_eq!(figures.seen().dropped, 4);
     }
 }

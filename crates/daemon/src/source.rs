@@ -1,10 +1,9 @@
 //! The source of packets: interfaces, or files to replay.
 
 use ringtap_capture::live::{self, Pace, Tap};
-use ringtap_identity::{Limits, Secrets};
 use ringtap_report::text::counted;
 
-use crate::config::{Config, Speed};
+use crate::config::{Config, Following, Speed};
 use crate::intercept::InterceptStart;
 use crate::shared_status::WorkerInfo;
 
@@ -14,7 +13,7 @@ pub(crate) struct Source {
     pub(crate) taps: Vec<(Tap, WorkerInfo)>,
     pub(crate) files: bool,
     /// How sessions are followed, with secrets that only root may be able to read; `None` where they are not.
-    pub(crate) radius: Option<(Limits, Secrets)>,
+    pub(crate) radius: Option<Following>,
     /// What interception needs, opened with the same rights; `None` where nothing is intercepted.
     pub(crate) intercept: Option<InterceptStart>,
 }

@@ -111,8 +111,8 @@ impl Threads {
         clock: &Arc<ClockWatch>,
     ) -> anyhow::Result<Self> {
         let workers = source.taps.len();
-        let (records, dhcp) = (&config.store.directory, config.radius.dhcp);
-        let (radius, feed) = RadiusThread::start(source.radius, dhcp, records, store, source.files)?;
+        let records = &config.store.directory;
+        let (radius, feed) = RadiusThread::start(source.radius, records, store, source.files)?;
         let (engines, calls, streams) = engines(config, workers, source.files, feed);
         let infos = source.taps.iter().map(|(_, info)| info.clone()).collect();
         let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));

@@ -2,12 +2,13 @@
 
 use ringtap_engine::{Context, Datagram, Engine, Sink, SipMessage, Tracker, Wants};
 use ringtap_identity::{PORTS, is_radius};
+use ringtap_model::Frame;
 
 use crate::intercept::{Feeds, PacketFeed, SignallingFeed};
 use crate::radius::RadiusFeed;
 
-/// Passes packets of RADIUS and DHCP to the thread that follows sessions, and all signalling to the one that
-/// intercepts.
+/// Passes packets of RADIUS, DHCP and PPPoE to the thread that follows sessions, and all signalling to the
+/// one that intercepts.
 #[derive(Debug)]
 pub(crate) struct WorkerTracker {
     pub(crate) radius: RadiusFeed,
@@ -16,12 +17,20 @@ pub(crate) struct WorkerTracker {
 }
 
 impl Tracker for WorkerTracker {
-    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), sip: true, ..Wants::NOTHING };
+    const WANTS: Wants =
+        Wants { ports: &PORTS, sniff: Some(is_radius), sip: true, pppoe: true, ..Wants::NOTHING };
 
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, _: &mut Context<'_, S>) {
         self.radius.datagram(datagram);
         if let Some(intercept) = &mut self.intercept {
             intercept.datagram(datagram);
+        }
+    }
+
+    fn pppoe<S: Sink>(&mut self, frame: &Frame<'_>, _: &mut Context<'_, S>) {
+        self.radius.pppoe(frame);
+        if let Some(intercept) = &mut self.intercept {
+            intercept.pppoe(frame);
         }
     }
 

@@ -6,7 +6,7 @@ use miniz_oxide::inflate;
 use ringtap_model::{Endpoint, Frame, Nanos, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
 use ringtap_wire::sip::{self, Message, Method, StartLine};
-use ringtap_wire::{hep, quality, rtp, stun, unfollowed};
+use ringtap_wire::{hep, pppoe, quality, rtp, stun, unfollowed};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
 use crate::engine::{Engine, context};
@@ -38,7 +38,12 @@ impl<X: Tracker> Engine<X> {
         self.begin_frame(frame.number);
         match frame::decode(frame.link.0, frame.wire_len, frame.data) {
             Ok(packet) => self.packet(&packet, frame.time, &[frame.number], sink),
-            Err(reason) => self.counters.skipped[reason.index()] += 1,
+            Err(reason) => {
+                self.counters.skipped[reason.index()] += 1;
+                if X::WANTS.pppoe && pppoe::is_control(frame.link.0, frame.data) {
+                    self.trackers.added.pppoe(frame, &mut context!(self, TimerOwner::Added, sink));
+                }
+            }
         }
     }
 

@@ -4,7 +4,7 @@
 //! methods are called with a [`Context`], the engine's clock, timers, counters and sink. Dispatch is static:
 //! what a tracker does not want costs nothing. `docs/manual/extending.md` builds one step by step.
 
-use ringtap_model::{Call, Nanos};
+use ringtap_model::{Call, Frame, Nanos};
 
 use crate::context::{Context, Datagram, SipMessage};
 use crate::counters::Counters;
@@ -41,12 +41,22 @@ pub struct Wants {
     pub media: bool,
     /// Progress and end of calls: [`Tracker::call_phase`], [`Tracker::call_ended`].
     pub calls: bool,
+    /// Frames of PPPoE that carry no IP packet, of discovery and of PPP's control protocols:
+    /// [`Tracker::pppoe`]. The worker that captured one handles it; it counts as no IP packet.
+    pub pppoe: bool,
 }
 
 impl Wants {
     /// Nothing: the base for a tracker's own list.
-    pub const NOTHING: Self =
-        Self { ports: &[], sniff: None, sharing: Sharing::Sender, sip: false, media: false, calls: false };
+    pub const NOTHING: Self = Self {
+        ports: &[],
+        sniff: None,
+        sharing: Sharing::Sender,
+        sip: false,
+        media: false,
+        calls: false,
+        pppoe: false,
+    };
 
     /// Whether the tracker wants this datagram.
     #[inline]
@@ -79,6 +89,9 @@ pub trait Tracker {
 
     /// A SIP message.
     fn sip<S: Sink>(&mut self, _sip: &SipMessage<'_>, _cx: &mut Context<'_, S>) {}
+
+    /// A frame of PPPoE without an IP packet. It may be none by its further bytes.
+    fn pppoe<S: Sink>(&mut self, _frame: &Frame<'_>, _cx: &mut Context<'_, S>) {}
 
     /// An RTP packet of a stream. On the packet path: must not allocate.
     fn rtp(&mut self, _packet: &RtpSeen<'_>) {}

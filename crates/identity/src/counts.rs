@@ -37,6 +37,8 @@ pub struct Counts {
     pub addresses_dropped: u64,
     /// Of DHCP, where leases are followed.
     pub dhcp: DhcpCounts,
+    /// Of PPPoE, where it is followed.
+    pub pppoe: PppoeCounts,
 }
 
 /// Figures of the DHCP messages that were read.
@@ -62,4 +64,23 @@ pub struct DhcpCounts {
     pub stale: u64,
     /// Exchanges that gave way at the ceiling before they were answered.
     pub exchanges_evicted: u64,
+}
+
+/// Figures of the frames of PPPoE that carry no IP packet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PppoeCounts {
+    /// Frames that were read.
+    pub frames: u64,
+    /// Frames that are none of it by their further bytes, or were cut by the capture.
+    pub malformed: u64,
+    /// Sessions that got an address.
+    pub sessions: u64,
+    /// Sessions that got none within a minute.
+    pub unfinished: u64,
+    /// Names and passwords that were refused, and sessions that the access concentrator did not open.
+    pub rejected: u64,
+    /// Acknowledged addresses of sessions that nothing is known of: whose they are is not said.
+    pub unpaired: u64,
+    /// Sessions that gave way at the ceiling before they had an address.
+    pub links_evicted: u64,
 }

@@ -30,11 +30,15 @@ pub(crate) enum AddressKind {
     Dhcpv6Address,
     /// A prefix of DHCPv6.
     Dhcpv6Prefix,
+    /// An address of IPCP.
+    PppAddress,
+    /// The link-local address of IPv6CP's interface identifier, which others may have on their lines.
+    PppInterface,
 }
 
 impl AddressKind {
     /// All of them.
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Ipv4,
         Self::Ipv4Route,
         Self::Ipv6Prefix,
@@ -45,6 +49,8 @@ impl AddressKind {
         Self::Dhcpv4Lease,
         Self::Dhcpv6Address,
         Self::Dhcpv6Prefix,
+        Self::PppAddress,
+        Self::PppInterface,
     ];
 
     /// The name of the attribute.
@@ -60,6 +66,8 @@ impl AddressKind {
             Self::Dhcpv4Lease => "yiaddr",
             Self::Dhcpv6Address => "IA Address",
             Self::Dhcpv6Prefix => "IA Prefix",
+            Self::PppAddress => "IP-Address",
+            Self::PppInterface => "Interface-Identifier",
         }
     }
 
@@ -70,7 +78,7 @@ impl AddressKind {
 
     /// Whether two users may have the same one at once: two lines of a customer may be routes to one network.
     pub(crate) fn is_shared(self) -> bool {
-        matches!(self, Self::Ipv4Route | Self::Ipv6Route)
+        matches!(self, Self::Ipv4Route | Self::Ipv6Route | Self::PppInterface)
     }
 }
 

@@ -198,12 +198,12 @@ fn of_kind(kind: AddressKind, prefix: Prefix) -> Assigned {
     Assigned { kind, prefix, ports: None, interface: None }
 }
 
-fn mac_text(mac: [u8; 6]) -> String {
+pub(crate) fn mac_text(mac: [u8; 6]) -> String {
     mac.map(|byte| format!("{byte:02x}")).join(":")
 }
 
 /// Text, or `0x` and hexadecimal digits of what is none; `None` where it is empty, or longer than is kept.
-fn text(bytes: &[u8]) -> Option<String> {
+pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     let is_kept = !bytes.is_empty() && bytes.len() <= MOST_OCTETS;
     let is_text = bytes.iter().all(|byte| (0x20..0x7f).contains(byte));
     is_kept.then(|| match std::str::from_utf8(bytes) {

@@ -1,11 +1,11 @@
 //! Identities: who was let into the network, and which addresses they had when, from
-//! RADIUS, from the leases of DHCP, and from a file of those that never change.
+//! RADIUS, from the leases of DHCP, from PPPoE, and from a file of those that never change.
 //!
 //! [`Sessions`] follows requests and answers, and makes an [`Identity`](ringtap_model::Identity) of each
 //! session; [`IdentityTracker`] does so in an engine. [`Holders`] tells from records who had an address and a
 //! port at a time.
 //!
-//! Not here: the bytes of RADIUS and DHCP (`wire::radius`, `wire::dhcp`), targets.
+//! Not here: the bytes of RADIUS, DHCP and PPPoE (`wire::radius`, `wire::dhcp`, `wire::pppoe`), targets.
 //!
 //! The one invariant: a session has an address from the packet that gave it until the packet that took it
 //! away or gave it to somebody else, and its record names both.
@@ -28,6 +28,7 @@
 //! | `limits` | how much is followed, and for how long |
 //! | `sessions::output` | the records that are made of them |
 //! | `sessions::leases`, `lease`, `exchange` | leases of DHCP, what a message says, and what it belongs to |
+//! | `sessions::pppoe`, `link` | sessions of PPPoE, and what is heard of one before it has addresses |
 //! | `pending` | requests that wait for their answers |
 //! | `line`, `key` | what a session without an id is found by; hashes of what is looked for |
 //! | `attempt` | somebody asked to be let in, or was refused |
@@ -51,6 +52,7 @@ mod known;
 mod lease;
 mod limits;
 mod line;
+mod link;
 mod pending;
 mod ports;
 mod prefix;
@@ -66,7 +68,7 @@ mod tracker;
 
 pub use attempt::Attempt;
 pub use carried::Carried;
-pub use counts::{Counts, DhcpCounts};
+pub use counts::{Counts, DhcpCounts, PppoeCounts};
 pub use holders::{Holder, Holders};
 pub use limits::Limits;
 pub use ranges::{WrongRanges, static_ranges};

@@ -12,10 +12,11 @@ pub struct Limits {
     pub sessions: usize,
     /// Bytes that they may take, about: what a session has to remember is up to who sends the packets.
     pub memory: usize,
-    /// Requests of RADIUS that wait for an answer at once, and as many exchanges of DHCP.
+    /// Requests of RADIUS that wait for an answer at once, as many exchanges of DHCP, and as many sessions of
+    /// PPPoE that have no address yet.
     pub requests: usize,
-    /// How long a session of RADIUS may be silent. One whose interim interval is known may be silent for
-    /// three of them.
+    /// How long a session of RADIUS or PPPoE may be silent. One whose interim interval is known may be silent
+    /// for three of them.
     pub idle: Nanos,
 }
 

@@ -1,6 +1,7 @@
 //! What a session without an Acct-Session-Id is found by.
 
 use crate::facts::Facts;
+use crate::link::LinkKey;
 
 /// What a session without an Acct-Session-Id is found by.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -9,6 +10,8 @@ pub(crate) enum Line<'a> {
     Class(&'a str, &'a [u8]),
     /// NAS, user, station, port.
     Port(&'a str, Option<&'a str>, Option<&'a str>, Option<u32>, Option<&'a str>),
+    /// A session of PPPoE.
+    Pppoe(LinkKey),
 }
 
 impl<'a> Line<'a> {
@@ -22,5 +25,11 @@ impl<'a> Line<'a> {
         let names_a_line = station.is_some() || facts.nas_port.is_some() || port_id.is_some();
         let port = names_a_line.then_some(Self::Port(nas, user, station, facts.nas_port, port_id));
         class.into_iter().chain(port).collect()
+    }
+
+    /// That of a session of PPPoE, by what its record says.
+    pub(crate) fn of_pppoe(nas: &str, facts: &Facts) -> Option<Self> {
+        let (station, session) = (facts.stations.first()?, facts.session.as_ref()?);
+        LinkKey::parse(nas, station, session, facts.nas_port_id.as_deref()).map(Self::Pppoe)
     }
 }

@@ -22,6 +22,7 @@ pub(crate) fn session(record: Identity, nas: Arc<str>) -> (Session, Facts) {
         nas_name: record.nas_identifier,
         nas_port: record.nas_port,
         nas_port_id: record.nas_port_id,
+        session: record.session,
         multi_session: record.multi_session,
         class: record.class.as_deref().and_then(bytes),
         circuit: record.circuit,
@@ -47,7 +48,7 @@ pub(crate) fn session(record: Identity, nas: Arc<str>) -> (Session, Facts) {
         ..Session::new(record.id, nas, record.begun_by, record.first, record.start)
     };
     session.learn(&facts, &mut Counts::default());
-    if let Some(id) = &record.session {
+    if let Some(id) = &facts.session {
         session.known.set(Field::Session, id.as_bytes());
     }
     let started = record.nas_start.and_then(|start| u32::try_from(start.micros() / 1_000_000).ok());

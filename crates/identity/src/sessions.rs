@@ -1,7 +1,9 @@
-//! The table of sessions, and what each RADIUS packet changes in it; leases have their part in `leases`.
+//! The table of sessions, and what each RADIUS packet changes in it; leases and PPPoE have their
+//! parts in `leases` and `pppoe`.
 
 mod leases;
 mod output;
+mod pppoe;
 
 pub use leases::RADIUS_PORTS;
 
@@ -20,6 +22,7 @@ use crate::facts::{Assigned, Facts};
 use crate::hold::Moment;
 use crate::limits::Limits;
 use crate::line::Line;
+use crate::link::{Link, LinkKey};
 use crate::pending::{Request, RequestKey, Requests};
 use crate::report::{Report, Status};
 use crate::resumed;
@@ -28,9 +31,9 @@ use crate::session::{Session, id_of};
 use crate::slots::Serial;
 use crate::table::Table;
 
-/// Follows sessions. Call [`Sessions::datagram`] for each datagram of RADIUS and DHCP in order, or
-/// [`Sessions::packet`] for each RADIUS packet, then [`Sessions::take`] the records of those that are over;
-/// at the end of the input, [`Sessions::close`].
+/// Follows sessions. Call [`Sessions::datagram`] for each datagram of RADIUS and DHCP and [`Sessions::pppoe`]
+/// for each frame of PPPoE in order, or [`Sessions::packet`] for each RADIUS packet, then [`Sessions::take`]
+/// the records of those that are over; at the end of the input, [`Sessions::close`].
 ///
 /// INVARIANT: never more sessions and requests than [`Limits`] says, and once a packet is handled no more
 /// bytes of sessions.
@@ -43,6 +46,8 @@ pub struct Sessions {
     requests: Requests<RequestKey, Request>,
     /// Exchanges of DHCP; `None` where no leases are followed.
     exchanges: Option<Requests<ExchangeKey, Exchange>>,
+    /// Links of PPPoE; `None` where none are followed.
+    links: Option<Requests<LinkKey, Link>>,
     counts: Counts,
     over: Vec<Identity>,
     /// Sessions whose record has to be made again; `None` where nobody asks for it.
@@ -61,6 +66,7 @@ impl Sessions {
             table: Table::default(),
             requests: Requests::new(limits.requests),
             exchanges: None,
+            links: None,
             counts: Counts::default(),
             over: Vec::new(),
             changed: None,
@@ -81,11 +87,12 @@ impl Sessions {
     }
 
     /// Goes on with a session that had not ended when this record of it was made. One that has ended is left
-    /// out, and so is a lease where none are followed.
+    /// out, and so is a lease or a session of PPPoE where none are followed.
     pub fn resume(&mut self, record: Identity) {
         let is_left_out = match record.source.unwrap_or(SessionSource::Radius) {
             SessionSource::Radius => false,
             SessionSource::Dhcpv4 | SessionSource::Dhcpv6 => self.exchanges.is_none(),
+            SessionSource::Pppoe => self.links.is_none(),
             SessionSource::Static => true,
         };
         if is_left_out || record.end.is_some() || self.table.len() >= self.limits.sessions.max(1) {
@@ -95,8 +102,12 @@ impl Sessions {
         let (mut session, facts) = resumed::session(record, Arc::clone(&nas));
         session.deadline = self.limits.deadline_of(&session);
         let open: Vec<Assigned> = session.open().map(|hold| hold.assigned).collect();
-        // A lease is found by its address alone.
-        let lines = if session.source.is_lease() { Vec::new() } else { Line::of(&nas, &facts) };
+        let lines = match session.source {
+            SessionSource::Pppoe => Line::of_pppoe(&nas, &facts).into_iter().collect(),
+            // A lease is found by its address alone.
+            source if source.is_lease() => Vec::new(),
+            _ => Line::of(&nas, &facts),
+        };
         let serial = self.table.insert(session, &lines);
         open.iter().for_each(|assigned| self.table.hold(serial, assigned));
         self.table.weigh(serial);
@@ -139,6 +150,9 @@ impl Sessions {
             counts.dhcp.unanswered = exchanges.unanswered;
             counts.dhcp.exchanges_evicted = exchanges.evicted;
         }
+        if let Some(links) = &self.links {
+            (counts.pppoe.unfinished, counts.pppoe.links_evicted) = (links.unanswered, links.evicted);
+        }
         counts
     }
 
@@ -146,6 +160,7 @@ impl Sessions {
     pub fn close(&mut self) -> Vec<Identity> {
         self.requests.close();
         self.exchanges.iter_mut().for_each(Requests::close);
+        self.links.iter_mut().for_each(Requests::close);
         let mut over = self.take();
         over.extend(self.table.drain().iter().map(|session| session.record()));
         over
@@ -156,6 +171,7 @@ impl Sessions {
         self.now = self.now.max(now);
         self.requests.advance(self.now);
         self.exchanges.iter_mut().for_each(|exchanges| exchanges.advance(self.now));
+        self.links.iter_mut().for_each(|links| links.advance(self.now));
         while let Some((deadline, serial)) = self.table.first_due().filter(|due| due.0 <= self.now) {
             let has_ended = self.table.find(serial).is_none_or(|session| session.end.is_some());
             if has_ended {
@@ -332,7 +348,7 @@ impl Sessions {
         let nas = facts.nas(carried.src.ip);
         if report.status == Status::Restart {
             for serial in self.table.of_nas(&nas) {
-                let session = self.table.find(serial).filter(|session| !session.source.is_lease());
+                let session = self.table.find(serial).filter(|session| is_of_radius(session));
                 let Some(began) = session.map(|session| session.start) else { continue };
                 // A report that was delayed says nothing of those that began since.
                 if began > report.at.time {
@@ -445,7 +461,7 @@ impl Sessions {
                     let has = asked.addresses.iter().all(|assigned| session.holds(assigned));
                     let is_named =
                         asked.is_about_somebody() && asked.session.is_none() && *session.nas == nas;
-                    let is_named = is_named && !session.source.is_lease();
+                    let is_named = is_named && is_of_radius(session);
                     session.end.is_none() && is_named && session.known.may_be(asked) && has
                 })
             })
@@ -472,7 +488,7 @@ impl Sessions {
     /// are no longer its own; those that other sessions have are taken from them.
     fn assign(&mut self, serial: Serial, facts: &Facts, at: Moment) {
         let Some(session) = self.table.find(serial) else { return };
-        let is_lease = session.source.is_lease();
+        let source = session.source;
         let is_listed = |kind| facts.addresses.iter().any(|assigned| assigned.kind == kind);
         let released = session.release(at, SessionEnd::Changed, |own| {
             let is_gone = is_listed(own.kind) || facts.released.contains(&own.kind);
@@ -492,8 +508,7 @@ impl Sessions {
             self.table.hold(serial, assigned);
             self.note_change(serial);
             for other in self.table.with_address(assigned) {
-                // A server of DHCP and one of RADIUS may give one line the same address.
-                let is_like = self.table.find(other).is_some_and(|one| one.source.is_lease() == is_lease);
+                let is_like = self.table.find(other).is_some_and(|one| one.source.is_like(source));
                 if is_like && other != serial {
                     self.lose(other, assigned, at);
                 }
@@ -537,6 +552,10 @@ impl Sessions {
     fn finish(&mut self, serial: Serial) {
         self.over.extend(self.table.remove(serial).map(|session| session.record()));
     }
+}
+
+fn is_of_radius(session: &Session) -> bool {
+    session.source == SessionSource::Radius
 }
 
 /// How long the record of a session that has ended waits for late reports.

@@ -1,6 +1,7 @@
 //! Sessions as a tracker of the engine.
 
 use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
+use ringtap_model::Frame;
 use ringtap_wire::radius::looks_like_radius;
 
 use crate::carried::Carried;
@@ -24,18 +25,27 @@ impl IdentityTracker {
     pub fn sessions(&mut self) -> &mut Sessions {
         &mut self.0
     }
+
+    fn tell<S: Sink>(&mut self, cx: &mut Context<'_, S>) {
+        self.0.take_attempts().iter().for_each(|attempt| cx.emit(attempt));
+        self.0.take_changed(usize::MAX).iter().for_each(|identity| cx.emit(identity));
+        self.0.take().iter().for_each(|identity| cx.emit(identity));
+    }
 }
 
 impl Tracker for IdentityTracker {
-    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), ..Wants::NOTHING };
+    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), pppoe: true, ..Wants::NOTHING };
 
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, cx: &mut Context<'_, S>) {
         let frame = datagram.frames.last().copied().unwrap_or_default();
         let Datagram { time, src, dst, .. } = *datagram;
         self.0.datagram(datagram.data, Carried { time, src, dst, frame });
-        self.0.take_attempts().iter().for_each(|attempt| cx.emit(attempt));
-        self.0.take_changed(usize::MAX).iter().for_each(|identity| cx.emit(identity));
-        self.0.take().iter().for_each(|identity| cx.emit(identity));
+        self.tell(cx);
+    }
+
+    fn pppoe<S: Sink>(&mut self, frame: &Frame<'_>, cx: &mut Context<'_, S>) {
+        self.0.pppoe(frame.link.0, frame.data, frame.time, frame.number);
+        self.tell(cx);
     }
 
     fn close<S: Sink>(&mut self, cx: &mut Context<'_, S>) {

@@ -362,6 +362,8 @@ fn iri_of(record: &Identity, event: AccessEvent) -> AccessIri {
         SessionSource::Radius => Authentication::Radius,
         SessionSource::Dhcpv4 | SessionSource::Dhcpv6 => Authentication::Dhcp,
         SessionSource::Static => Authentication::Static,
+        // By PAP or CHAP: the standard has no value for them.
+        SessionSource::Pppoe => Authentication::Unknown,
     });
     iri
 }
@@ -393,6 +395,10 @@ fn until(record: &Identity, wanted: &Holding) -> Nanos {
 
 fn holding(held: &HeldAddress) -> Option<Holding> {
     let network: Network = held.network.parse().ok()?;
+    // Every link has its own: packets with the same one are others', too.
+    if matches!(network.ends().0, IpAddr::V6(first) if first.is_unicast_link_local()) {
+        return None;
+    }
     let own = held.interface_id.as_deref().and_then(|id| u64::from_str_radix(id, 16).ok());
     let network = match (network.ends().0, own) {
         // On a shared link, the users differ in it (RFC 3162 section 2.2): the rest of the link is others'.

@@ -1,4 +1,4 @@
-//! The record of a subscriber's session: who had which addresses, from RADIUS, DHCP or a file.
+//! The record of a subscriber's session: who had which addresses, from RADIUS, DHCP, PPPoE or a file.
 
 use crate::definition::{names, record};
 use crate::{Id, Nanos};
@@ -14,6 +14,8 @@ names! {
         Dhcpv6 = "dhcpv6",
         /// A file that names whose addresses are always the same.
         Static = "static",
+        /// A client and an access concentrator that agree on addresses by PPP (PPPoE).
+        Pppoe = "pppoe",
     }
 }
 
@@ -21,6 +23,12 @@ impl SessionSource {
     /// Whether it is of a lease.
     pub const fn is_lease(self) -> bool {
         matches!(self, Self::Dhcpv4 | Self::Dhcpv6)
+    }
+
+    /// Whether sessions of both take addresses from each other. One line may have the same address by RADIUS,
+    /// PPPoE and DHCP.
+    pub const fn is_like(self, other: Self) -> bool {
+        self.is_lease() && other.is_lease() || self as u8 == other as u8
     }
 }
 
@@ -39,6 +47,8 @@ names! {
         Leased = "leased",
         /// A file names it.
         Configured = "configured",
+        /// The access concentrator acknowledged an address (Configure-Ack of IPCP or IPv6CP).
+        Negotiated = "negotiated",
     }
 }
 
@@ -56,7 +66,7 @@ names! {
         /// The NAS reported other addresses of the same kind, or took the address back; a server of DHCP took
         /// it back.
         Changed = "changed",
-        /// The NAS began another session under the same session id.
+        /// The NAS, or the access concentrator, began another session under the same session id.
         Replaced = "replaced",
         /// Nothing was heard of the session for as long as a session may be silent; a lease was not renewed
         /// in its time.
@@ -65,6 +75,9 @@ names! {
         Released = "released",
         /// The client found that another one uses the address (DHCPDECLINE, or Decline of DHCPv6).
         Declined = "declined",
+        /// One side of PPP ended the session, and the other acknowledged it (Terminate-Ack), or PPPoE did
+        /// (PADT).
+        Terminated = "terminated",
     }
 }
 
@@ -79,8 +92,8 @@ record! {
         pub first_port: Option<u16>,
         /// Last port of the block.
         pub last_port: Option<u16>,
-        /// Attribute that named it: of RADIUS; of DHCP `yiaddr`, `IA Address` or `IA Prefix`; `static` of a
-        /// file.
+        /// Attribute that named it: of RADIUS; of DHCP `yiaddr`, `IA Address` or `IA Prefix`; of PPP
+        /// `IP-Address` or `Interface-Identifier`; `static` of a file.
         pub attribute: String,
         /// Framed-Interface-Id, in hexadecimal digits: users who share the prefix of a link differ in it (RFC
         /// 3162 section 2.2).
@@ -102,22 +115,23 @@ record! {
 }
 
 record! {
-    /// A subscriber's session, from RADIUS or a file, or the lease of one address or prefix, from DHCP: who
-    /// it was, and which addresses it had when.
+    /// A subscriber's session, from RADIUS, PPPoE or a file, or the lease of one address or prefix, from
+    /// DHCP: who it was, and which addresses it had when.
     #[name = "identity"]
     pub struct Identity {
         /// Derived from the NAS, the session id or the leased address, and the time and the frame it was
         /// first heard of.
         pub id: Id,
-        /// First User-Name.
+        /// First User-Name; of PPPoE, the name that PAP or CHAP confirmed.
         pub user: Option<String>,
-        /// First Calling-Station-Id: number, MAC address or line; of a lease, the client's hardware address.
+        /// First Calling-Station-Id: number, MAC address or line; of a lease and of PPPoE, the client's
+        /// hardware address.
         pub station: Option<String>,
         /// The NAS: NAS-IP-Address, else NAS-IPv6-Address, else NAS-Identifier, else the sender of its
-        /// requests. Of a lease, the relay agent beside the client, else the server. Of a file, its name and
-        /// the line.
+        /// requests. Of a lease, the relay agent beside the client, else the server. Of PPPoE, the MAC
+        /// address of the access concentrator. Of a file, its name and the line.
         pub nas: String,
-        /// Acct-Session-Id.
+        /// Acct-Session-Id; of PPPoE, its session id.
         pub session: Option<String>,
         /// Every IPv4 address and network that it had.
         pub ipv4: Vec<String>,
@@ -154,21 +168,23 @@ record! {
         #[name = "nas_start_us"]
         pub nas_start: Option<Nanos>,
         /// Every User-Name, Calling-Station-Id and Chargeable-User-Identity that its packets named; of a
-        /// lease, the client's hardware address, its identifier and the subscriber's.
+        /// lease, the client's hardware address, its identifier and the subscriber's; of PPPoE, `user`,
+        /// `station`, `circuit` and `remote`.
         pub names: Vec<String>,
         /// Called-Station-Id.
         pub called_station: Option<String>,
-        /// NAS-Identifier; of a lease, the server: its address, or its DUID in hexadecimal digits.
+        /// NAS-Identifier; of a lease, the server: its address, or its DUID in hexadecimal digits; of PPPoE,
+        /// AC-Name.
         pub nas_identifier: Option<String>,
         /// NAS-Port.
         pub nas_port: Option<u32>,
-        /// NAS-Port-Id.
+        /// NAS-Port-Id; of PPPoE, the VLANs of its frames, the outermost first: `vlan 100.7`.
         pub nas_port_id: Option<String>,
         /// Line: Agent-Circuit-Id (RFC 4679); of DHCP, Agent Circuit ID (RFC 3046) or Interface-Id (RFC
-        /// 8415). Other bytes than text are `0x` and hexadecimal digits.
+        /// 8415); of PPPoE, Agent Circuit ID (TR-101). Other bytes than text are `0x` and hexadecimal digits.
         pub circuit: Option<String>,
-        /// Subscriber as the access node names it: Agent-Remote-Id (RFC 4679); of DHCP, Agent Remote ID (RFC
-        /// 3046, RFC 4649), written as `circuit` is.
+        /// Subscriber as the access node names it: Agent-Remote-Id (RFC 4679); of DHCP and PPPoE, Agent
+        /// Remote ID (RFC 3046, RFC 4649, TR-101), written as `circuit` is.
         pub remote: Option<String>,
         /// 3GPP-IMSI.
         pub imsi: Option<String>,

@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod identity_provider;
+pub mod pppoe;
 pub mod samples;
 pub mod totp;
 

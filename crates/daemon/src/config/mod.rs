@@ -72,6 +72,7 @@ pub(crate) use process::MetricsFiles;
 use process::{Log, Metrics, Process};
 pub use profile::Profile;
 use quality::Quality;
+pub(crate) use radius::Following;
 use radius::Radius;
 pub(crate) use retention::Retention;
 pub(crate) use rule_file::RuleFile;

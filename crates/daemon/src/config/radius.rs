@@ -1,17 +1,17 @@
-//! `[radius]`: sessions of subscribers, and leases.
+//! `[radius]`: sessions of subscribers, by RADIUS, DHCP and PPPoE.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ringtap_identity::{Limits, REFRESH, Secrets};
+use ringtap_identity::{Limits, REFRESH, Secrets, Sessions};
 use ringtap_model::Nanos;
 
 use super::key::{Bounds, DAY, KeyProblem, MIB, section};
 use super::values::{Size, Span};
 
 section! {
-    /// Sessions of subscribers from RADIUS, and leases of DHCP: who had which address, which `ringtap
-    /// identity` asks. They are personal data: only root and the service's user can read them.
+    /// Sessions of subscribers from RADIUS and PPPoE, and leases of DHCP: who had which address, which
+    /// `ringtap identity` asks. They are personal data: only root and the service's user can read them.
     #[name = "radius"]
     pub(crate) struct Radius {
         /// Follow sessions. The filter of `[capture]` has to let RADIUS through: usually UDP ports 1812, 1813
@@ -19,7 +19,10 @@ section! {
         pub(crate) follow: bool = false,
         /// Follow leases of DHCP, too, which are sessions of their own. The filter of `[capture]` has to
         /// let DHCP through: UDP ports 67, 68, 546 and 547. It needs `follow`.
-        pub(crate) dhcp: bool = false,
+        dhcp: bool = false,
+        /// Follow sessions of PPPoE by PPP itself, too. The filter of `[capture]` has to let its frames
+        /// through: `pppoed or pppoes`. It needs `follow`.
+        pppoe: bool = false,
         /// File of the secrets that clients share with their server, to check authenticators: each line has a
         /// client's address or network, a space, and its secret. Others than its owner and group must not be
         /// able to read it. It is read at the start. Empty checks none.
@@ -32,20 +35,45 @@ section! {
         /// Memory that sessions may use.
         #[bounds = Bounds::at_least(MIB)]
         memory: Size = Size(4 << 30),
-        /// How long nothing may be heard of a session of RADIUS before it has ended; three interim intervals,
-        /// where they are known and shorter. A lease of DHCP ends when its time is over.
+        /// How long nothing may be heard of a session of RADIUS or PPPoE before it has ended; three interim
+        /// intervals, where they are known and shorter. A lease of DHCP ends when its time is over.
         #[bounds = Bounds::between(60_000_000_000, 30 * DAY).example("48h")]
         idle: Span = Span(Nanos::from_secs(48 * 3_600)),
     }
 }
 
+/// How sessions are followed.
+#[derive(Debug, Default)]
+pub(crate) struct Following {
+    limits: Limits,
+    secrets: Secrets,
+    /// Leases of DHCP, too.
+    pub(crate) leases: bool,
+    /// PPPoE, too.
+    pub(crate) pppoe: bool,
+}
+
+impl Following {
+    /// A table that follows them.
+    pub(crate) fn sessions(self) -> Sessions {
+        let mut sessions = Sessions::new(self.limits, self.secrets);
+        if self.leases {
+            sessions = sessions.following_leases();
+        }
+        if self.pppoe {
+            sessions = sessions.following_pppoe();
+        }
+        sessions
+    }
+}
+
 impl Radius {
-    /// How much is followed, and the secrets; `None` where no sessions are.
+    /// How sessions are followed; `None` where they are not.
     ///
     /// # Errors
     ///
     /// The secrets cannot be read, or others may read them.
-    pub(crate) fn settings(&self) -> anyhow::Result<Option<(Limits, Secrets)>> {
+    pub(crate) fn settings(&self) -> anyhow::Result<Option<Following>> {
         if !self.follow {
             return Ok(None);
         }
@@ -56,14 +84,17 @@ impl Radius {
             ..Limits::default()
         };
         let secrets = self.secret_file().map(|path| read(path).context("[radius] secrets")).transpose()?;
-        Ok(Some((limits, secrets.unwrap_or_default())))
+        let secrets = secrets.unwrap_or_default();
+        Ok(Some(Following { limits, secrets, leases: self.dhcp, pppoe: self.pppoe }))
     }
 
     /// A session that is silent and goes on must not be deleted before it expires: its record may be as old.
     pub(super) fn check(&self, retain: Nanos) -> Result<(), KeyProblem> {
-        if self.dhcp && !self.follow {
-            let problem = "has no effect without follow = true: set both, or neither";
-            return Err(("radius", "dhcp", problem.to_owned()));
+        for (key, is_set) in [("dhcp", self.dhcp), ("pppoe", self.pppoe)] {
+            if is_set && !self.follow {
+                let problem = "has no effect without follow = true: set both, or neither";
+                return Err(("radius", key, problem.to_owned()));
+            }
         }
         if self.follow && retain != Nanos::ZERO && self.idle.0 + REFRESH > retain {
             let problem = "must be at least ten minutes less than `retain` in [store], which would delete \

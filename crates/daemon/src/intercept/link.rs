@@ -86,6 +86,7 @@ pub(crate) struct SignallingFeed {
 pub(crate) struct Follows {
     /// DHCP.
     pub(crate) leases: bool,
+    pub(crate) pppoe: bool,
     pub(crate) is_replay: bool,
 }
 
@@ -168,6 +169,13 @@ impl SignallingFeed {
         let Datagram { time, src, dst, data, frames, .. } = *datagram;
         if !self.mark(frames) {
             self.pass_made((time, 0), (src, dst), data, frames);
+        }
+    }
+
+    /// A frame of PPPoE that is signalling: one of the batch in hand.
+    pub(crate) fn pppoe(&mut self, frame: &Frame<'_>) {
+        if self.follows.pppoe {
+            self.mark(&[frame.number]);
         }
     }
 

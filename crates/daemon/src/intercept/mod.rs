@@ -24,12 +24,11 @@ use std::thread::{self, JoinHandle};
 use anyhow::{Context, bail};
 use ringtap_engine::Targets;
 use ringtap_handover::MediationFunction;
-use ringtap_identity::{Limits as SessionLimits, Secrets, Sessions};
 use ringtap_intercept::{Delivered, Interception, Limits, ProductFiles};
 use ringtap_store::StoreWriter;
 use ringtap_warrant::{Register, RegisterKey};
 
-use crate::config::{Config, Intercept};
+use crate::config::{Config, Following, Intercept};
 use accounts::Accounts;
 use follower::{Follower, Resuming};
 use link::{Follows, WorkerLink};
@@ -45,9 +44,7 @@ pub(crate) struct InterceptStart {
     functions: Vec<MediationFunction>,
     links: Vec<Arc<WorkerLink>>,
     /// How sessions are followed, with the secrets, where `[radius]` says so.
-    radius: Option<(SessionLimits, Secrets)>,
-    /// DHCP is followed, too.
-    leases: bool,
+    radius: Option<Following>,
 }
 
 impl InterceptStart {
@@ -80,8 +77,7 @@ impl InterceptStart {
         let (register, product) = (register.to_owned(), product.to_owned());
         let links = links.into_iter().map(Arc::new).collect();
         let radius = config.radius.settings()?;
-        let leases = config.radius.dhcp;
-        Ok(Some(Self { register, product, key, functions, links, radius, leases }))
+        Ok(Some(Self { register, product, key, functions, links, radius }))
     }
 
     /// Ports of mediation functions.
@@ -129,7 +125,7 @@ pub(crate) fn start(
     store: &StoreWriter,
     is_replay: bool,
 ) -> anyhow::Result<(Option<InterceptThread>, Option<Feeds>)> {
-    let Some(InterceptStart { register, product, key, functions, links, radius, leases }) = start else {
+    let Some(InterceptStart { register, product, key, functions, links, radius }) = start else {
         return Ok((None, None));
     };
     check_private(&product).context("[intercept] product")?;
@@ -150,13 +146,13 @@ pub(crate) fn start(
     limits.measure_sound = false;
     let resuming = radius.is_some() && !is_replay;
     let resuming = resuming.then(|| Resuming::new(&config.store.directory, store.counts_handle()));
-    let (session_limits, secrets) = radius.unwrap_or_default();
-    let sessions = Sessions::new(session_limits, secrets);
+    let following = radius.unwrap_or_default();
+    let follows = Follows { leases: following.leases, pppoe: following.pppoe, is_replay };
     let accounts = Accounts::new(ProductFiles::live(&product, opened.product_signer()), delivered);
     let interception = Interception::with_targets(
         Arc::clone(&targets),
         limits,
-        if leases { sessions.following_leases() } else { sessions },
+        following.sessions(),
         Limits::default(),
         accounts,
     );
@@ -170,10 +166,7 @@ pub(crate) fn start(
     );
     let builder = thread::Builder::new().name("intercept".into());
     let thread = builder.spawn(move || follower.run()).context("cannot start the thread that intercepts")?;
-    Ok((
-        Some(InterceptThread(thread)),
-        Some(Feeds { links, targets, follows: Follows { leases, is_replay } }),
-    ))
+    Ok((Some(InterceptThread(thread)), Some(Feeds { links, targets, follows })))
 }
 
 impl InterceptThread {

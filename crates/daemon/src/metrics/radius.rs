@@ -31,6 +31,7 @@ pub(super) fn families(seen: Option<Seen>) -> Vec<Family> {
             ("name", counts.names_dropped),
             ("address", counts.addresses_dropped),
             ("exchange", counts.dhcp.exchanges_evicted),
+            ("link", counts.pppoe.links_evicted),
         ];
         sample("what", &rows)
     });
@@ -47,6 +48,7 @@ pub(super) fn families(seen: Option<Seen>) -> Vec<Family> {
             packets,
         ),
         dhcp(seen),
+        pppoe(seen),
         family(
             "ringtap_radius_given_up",
             "What was given up at a ceiling while sessions were followed: raise [radius] max_sessions or \
@@ -92,6 +94,31 @@ fn dhcp(seen: Option<Seen>) -> Family {
                (`relayed`), those `repeated`, answers without their request (`unpaired`), exchanges \
                `unanswered`, refusals, `leases` given and renewed, and releases of what the client did not \
                have (`stale`); `malformed` ones.",
+        kind: MetricKind::Counter,
+        samples,
+    }
+}
+
+fn pppoe(seen: Option<Seen>) -> Family {
+    let samples = seen.map_or_else(Vec::new, |Seen { counts, .. }| {
+        let pppoe = counts.pppoe;
+        let rows = [
+            ("read", pppoe.frames),
+            ("malformed", pppoe.malformed),
+            ("sessions", pppoe.sessions),
+            ("unfinished", pppoe.unfinished),
+            ("rejected", pppoe.rejected),
+            ("unpaired", pppoe.unpaired),
+        ];
+        let row = |(name, count): (&str, u64)| (vec![("what", name.to_owned())], Value::Whole(count));
+        rows.into_iter().map(row).collect()
+    });
+    Family {
+        name: "ringtap_pppoe_frames",
+        help: "Frames of PPPoE discovery and of PPP's control protocols that were `read`, and `malformed` \
+               ones; of what they say: `sessions` that got an address, those that got none within a minute \
+               (`unfinished`), logins and sessions that were `rejected`, and acknowledged addresses of \
+               which it is not known whose they are (`unpaired`).",
         kind: MetricKind::Counter,
         samples,
     }

@@ -2,6 +2,7 @@
 
 use ringtap_handover::{AccessEvent, Authentication, Direction, EndReason, IriKind, NotificationKind};
 use ringtap_model::Nanos;
+use ringtap_testing::pppoe::{IPV6CP, Link, PADT, Side, line};
 use ringtap_warrant::Delivers;
 
 use crate::wire::*;
@@ -217,6 +218,33 @@ fn a_lease_of_dhcp_is_the_targets_until_it_ends() {
         };
         assert_eq!(iri.authentication, Some(Authentication::Dhcp));
         assert_eq!(iri.network_id.as_deref(), Some("02:00:5e:00:00:01"));
+    }
+}
+
+/// A session of PPPoE by user, by line and by MAC address: from the acknowledged address to the end of the
+/// session. Link-local addresses are everybody's.
+#[test]
+fn a_session_of_pppoe_is_the_targets_until_it_ends() {
+    let (mut wire, ana, bob) = (Wire::default(), Link::new(1, 15), Link::new(2, 15));
+    let interface = [1, 10, 0, 0, 0, 0, 0, 0, 0, 1];
+    for (link, user, host) in [(&ana, "ana@example.org", 7), (&bob, "bob", 8)] {
+        wire.udp_in(9, link, &format!("203.0.113.{host}:4000"), OTHER, b"before");
+        for frame in link.login(user, [203, 0, 113, host], &line("eth 0/7", &format!("LINE-{host}"))) {
+            wire.frame(10, frame);
+        }
+        wire.frame(10, link.control(Side::Concentrator, IPV6CP, (2, 2), &interface));
+        wire.udp_in(12, link, &format!("203.0.113.{host}:4000"), OTHER, user.as_bytes());
+        wire.udp_in(13, link, "[fe80::1]:546", "[fe80::2]:547", b"on every link");
+    }
+    wire.frame(20, ana.discovery(Side::Concentrator, PADT, 15, &[]));
+    wire.udp_in(22, &ana, "203.0.113.7:4000", OTHER, b"after it");
+    for target in ["user:ana@example.org", "user~:ana", "calling:LINE-7", "mac:02-00-5E-00-00-01"] {
+        let order = order("LI-1", Delivers::Both, &[target], 0..1000);
+        let (kept, _) = wire.intercepted(&[order], 3);
+        let texts: Vec<String> = kept.content().into_iter().map(|(.., text)| text).collect();
+        assert_eq!(texts, ["ana@example.org"], "{target}");
+        let events: Vec<AccessEvent> = kept.accesses().iter().map(|access| access.2).collect();
+        assert_eq!((events.first(), events.last()), (Some(&AccessEvent::Accept), Some(&AccessEvent::End)));
     }
 }
 

@@ -10,6 +10,7 @@ use ringtap_handover::{
 use ringtap_identity::{Limits as SessionLimits, Secrets, Sessions};
 use ringtap_intercept::{Closed, Interception, Limits, Product};
 use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
+use ringtap_testing::pppoe::{Link, Side};
 use ringtap_warrant::{Delivers, Order};
 use ringtap_wire::frame::udp_datagram;
 
@@ -194,6 +195,18 @@ impl Wire {
         self.udp(second, "192.0.2.250:67", "255.255.255.255:68", &ack);
     }
 
+    /// A frame of Ethernet as it is.
+    pub(crate) fn frame(&mut self, second: u64, bytes: Vec<u8>) {
+        self.frames.push((Nanos::from_secs(second), bytes));
+    }
+
+    /// The IP packet of a datagram, in a session of PPPoE.
+    pub(crate) fn udp_in(&mut self, second: u64, link: &Link, src: &str, dst: &str, text: &[u8]) {
+        self.udp(second, src, dst, text);
+        let (time, packet) = self.frames.pop().unwrap();
+        self.frames.push((time, link.session(Side::Client, 0x21, &packet)));
+    }
+
     pub(crate) fn sip(&mut self, second: u64, (src, dst): (&str, &str), text: &str) {
         self.udp(second, src, dst, text.replace('\n', "\r\n").as_bytes());
     }
@@ -206,13 +219,14 @@ impl Wire {
     /// What an order gets that is another one from the frame of each of these numbers on.
     pub(crate) fn intercepted_with(&self, orders: &[(usize, Order)]) -> Kept {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
-        let sessions = Sessions::new(SessionLimits::default(), Secrets::default()).following_leases();
+        let sessions =
+            Sessions::new(SessionLimits::default(), Secrets::default()).following_leases().following_pppoe();
         let mut interception = Interception::new(config, sessions, Limits::default(), Kept::default());
         for (place, (time, data)) in self.frames.iter().enumerate() {
             if let Some((_, order)) = orders.iter().find(|(from, _)| *from == place) {
                 interception.replace_orders(vec![order.clone()]);
             }
-            let (link, wire_len) = (LinkType(101), data.len() as u32);
+            let (link, wire_len) = (link_of(data), data.len() as u32);
             interception.batch(&[Frame { time: *time, number: place as u64 + 1, link, wire_len, data }]);
         }
         interception.close().0
@@ -222,7 +236,8 @@ impl Wire {
     pub(crate) fn watched_after(&self, orders: &[Order], count: usize) -> Vec<usize> {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
         let targets = Arc::new(Targets::new(7));
-        let sessions = Sessions::new(SessionLimits::default(), Secrets::default()).following_leases();
+        let sessions =
+            Sessions::new(SessionLimits::default(), Secrets::default()).following_leases().following_pppoe();
         let mut interception = Interception::with_targets(
             Arc::clone(&targets),
             config,
@@ -236,7 +251,7 @@ impl Wire {
         let frames: Vec<Frame<'_>> = frames
             .iter()
             .map(|(number, time, data)| {
-                let (link, wire_len) = (LinkType(101), data.len() as u32);
+                let (link, wire_len) = (link_of(data), data.len() as u32);
                 Frame { time: *time, number: *number, link, wire_len, data }
             })
             .collect();
@@ -255,7 +270,8 @@ impl Wire {
         batch: usize,
     ) -> (P, Closed) {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
-        let sessions = Sessions::new(SessionLimits::default(), Secrets::default()).following_leases();
+        let sessions =
+            Sessions::new(SessionLimits::default(), Secrets::default()).following_leases().following_pppoe();
         let mut interception = Interception::new(config, sessions, Limits::default(), product);
         interception.replace_orders(orders.to_vec());
         let frame = |(number, (time, data)): (u64, &'_ (Nanos, Vec<u8>))| (number, *time, data.clone());
@@ -264,7 +280,7 @@ impl Wire {
             let part: Vec<Frame<'_>> = part
                 .iter()
                 .map(|(number, time, data)| {
-                    let (link, wire_len) = (LinkType(101), data.len() as u32);
+                    let (link, wire_len) = (link_of(data), data.len() as u32);
                     Frame { time: *time, number: *number, link, wire_len, data }
                 })
                 .collect();
@@ -272,4 +288,9 @@ impl Wire {
         }
         interception.close()
     }
+}
+
+/// Frames of Ethernet begin with an address that no IP header begins with.
+fn link_of(data: &[u8]) -> LinkType {
+    LinkType(if matches!(data[0] >> 4, 4 | 6) { 101 } else { 1 })
 }

@@ -1,5 +1,5 @@
-//! `ringtap identity`: who had which addresses, from RADIUS and DHCP of captures, from the database, or
-//! from a file.
+//! `ringtap identity`: who had which addresses, from RADIUS, DHCP and PPPoE of captures, from the database,
+//! or from a file.
 
 use std::any::Any;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_identity::{
-    Counts, DhcpCounts, Holder, Holders, IdentityTracker, Limits, Sessions, static_ranges,
+    Counts, DhcpCounts, Holder, Holders, IdentityTracker, Limits, PppoeCounts, Sessions, static_ranges,
 };
 use ringtap_model::{Call, Identity, Message, Nanos, Registration};
 use ringtap_report::csv::{Csv, RecordKind};
@@ -27,14 +27,14 @@ use crate::page::Format;
 use crate::radius_secrets::read_secrets;
 use crate::screen::Screen;
 
-/// List sessions of subscribers by the RADIUS packets and DHCP messages of captures; or who had an address,
-/// and what proves it
+/// List sessions of subscribers by RADIUS, DHCP and PPPoE in captures; or who had an address, and what proves
+/// it
 ///
-/// One line a session, or a lease of DHCP: when it began and ended, user and station, every address and
-/// prefix, its NAS, the bytes that it carried, and why it ended. With an address, only those who had it: at
-/// the time of `--at`, or at any time; with the frames in which they got it and lost it. An address with a
-/// port finds the user of a block of ports at a shared address. Without capture files, the database of
-/// `ringtap run` is asked, which only root and the service's user may read.
+/// One line a session of RADIUS or PPPoE, or a lease of DHCP: when it began and ended, user and station,
+/// every address and prefix, its NAS, the bytes that it carried, and why it ended. With an address, only
+/// those who had it: at the time of `--at`, or at any time; with the frames in which they got it and lost it.
+/// An address with a port finds the user of a block of ports at a shared address. Without capture files, the
+/// database of `ringtap run` is asked, which only root and the service's user may read.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct IdentityArgs {
@@ -102,7 +102,8 @@ impl IdentityArgs {
         let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
         let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
         let limits = Limits { sessions: self.max_sessions, idle, ..Limits::default() };
-        let tracker = IdentityTracker::new(Sessions::new(limits, secrets).following_leases());
+        let sessions = Sessions::new(limits, secrets).following_leases().following_pppoe();
+        let tracker = IdentityTracker::new(sessions);
         let input = Input::open(&files, self.unpacking)?;
         let bar = input.progress(screen, "reading");
         let mut found = Found::default();
@@ -213,10 +214,11 @@ impl IdentityArgs {
             let hint = "; packets with wrong ones changed no session: is the secret of their client right?";
             screen.remark(format!("{checked}{}", if wrong > 0 { hint } else { "" }));
         }
-        if counts.packets + counts.dhcp.messages == 0 {
+        if read(counts) == 0 {
             screen.remark(
-                "no RADIUS packet and no DHCP message was found: is the capture of the path between NAS or \
-                 relay agent and server?",
+                "no RADIUS packet, no DHCP message and no login by PPPoE was found: is the capture of the \
+                 path between NAS or relay agent and server, or of that between clients and access \
+                 concentrator?",
             );
         }
         let lost = [
@@ -228,16 +230,24 @@ impl IdentityArgs {
             (counts.requests_evicted, "request", "gave way before being answered: sessions may be missing"),
             (counts.dhcp.exchanges_evicted, "exchange", "of DHCP gave way: hosts and lines may be missing"),
             (counts.dhcp.malformed, "datagram", "on the ports of DHCP could not be read: was it cut?"),
+            (counts.pppoe.links_evicted, "session", "of PPPoE gave way before it had an address"),
+            (counts.pppoe.malformed, "frame", "of PPPoE could not be read: was it cut?"),
+            (counts.pppoe.unpaired, "address", "of PPPoE is of a client that nothing else tells of"),
             (counts.names_dropped, "name", "of packets with too many were not read"),
             (counts.addresses_dropped, "address", "of packets with too many were not read"),
         ];
         for (count, noun, what) in lost.into_iter().filter(|(count, ..)| *count > 0) {
             screen.remark(format!("{} {what}", counted(count, noun)));
         }
-        if self.format == Format::Table && files > 1 && counts.packets + counts.dhcp.messages > 0 {
+        if self.format == Format::Table && files > 1 && read(counts) > 0 {
             screen.remark("frames are numbered in each file on its own");
         }
     }
+}
+
+/// Packets, messages and frames that sessions are known by.
+fn read(counts: &Counts) -> u64 {
+    counts.packets + counts.dhcp.messages + counts.pppoe.frames
 }
 
 /// An address and a port, as people write them.
@@ -335,7 +345,8 @@ fn write_sessions(
         return Ok(());
     }
     write_dhcp(&counts.dhcp, out)?;
-    if counts.packets == 0 && counts.dhcp.messages > 0 {
+    write_pppoe(&counts.pppoe, out)?;
+    if counts.packets == 0 && read(counts) > 0 {
         return Ok(());
     }
     let Counts { packets, retransmissions, malformed, unpaired, unanswered, rejected, .. } = *counts;
@@ -359,6 +370,19 @@ fn write_dhcp(counts: &DhcpCounts, out: &mut dyn Write) -> io::Result<()> {
          exchanges without an answer, {unpaired} answers without a request, {rejected} refusals, \
          {malformed} malformed",
         counted(messages, "DHCP message")
+    )
+}
+
+fn write_pppoe(counts: &PppoeCounts, out: &mut dyn Write) -> io::Result<()> {
+    let PppoeCounts { frames, malformed, sessions, unfinished, rejected, .. } = *counts;
+    if frames + malformed == 0 {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "{}: {} with an address, {unfinished} without one, {rejected} refusals, {malformed} malformed",
+        counted(frames, "PPPoE frame"),
+        counted(sessions, "session"),
     )
 }
 

@@ -33,6 +33,11 @@ impl Built {
         self.frames.push((START + Nanos::from_millis(millis), frame));
     }
 
+    /// Adds a frame as it is.
+    pub(crate) fn frame(&mut self, millis: u64, frame: Vec<u8>) {
+        self.frames.push((START + Nanos::from_millis(millis), frame));
+    }
+
     /// Adds a SIP message from host 1 to host 2, or back.
     pub(crate) fn sip(&mut self, millis: u64, to_callee: bool, message: &str) {
         let (src, dst) = if to_callee { ((1, 5060), (2, 5060)) } else { ((2, 5060), (1, 5060)) };

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ringtap_store::ImportWriter;
+use ringtap_testing::pppoe::{Link, PADT, Side, line};
 use ringtap_testing::samples;
 
 use crate::built::Built;
@@ -221,3 +222,29 @@ fn leases_of_dhcp_and_ranges_of_a_file_answer_beside_sessions_of_radius() {
     assert_eq!(refused.status, 1, "{refused:?}");
     assert!(refused.err.contains("wrong.toml:2: [[range]] network: no such key: there are"), "{refused:?}");
 }
+
+#[test]
+fn sessions_of_pppoe_have_user_line_and_addresses() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let (mut built, link) = (Built::default(), Link::new(1, 15));
+    for frame in link.login("ana@example.org", [203, 0, 113, 9], &line("eth 0/7:101", "LINE-7")) {
+        built.frame(0, frame);
+    }
+    built.frame(60_000, link.discovery(Side::Client, PADT, 15, &[]));
+    let path = folder.path().join("pppoe.pcap");
+    built.write(&path);
+    let table = run(["identity", text(&path)]);
+    assert_eq!(table.status, 0, "{table:?}");
+    for shown in ["ana@example.org", MAC, "203.0.113.9", "terminated", "17 PPPoE frames: 1 session"] {
+        assert!(table.out.contains(shown), "{shown}: {}", table.out);
+    }
+    let named = run(["identity", text(&path), "--user", "line-7", "--format", "jsonl"]);
+    let session: serde_json::Value = serde_json::from_str(&named.out).expect("a line");
+    assert_eq!(session["source"], "pppoe");
+    assert_eq!((&session["circuit"], &session["nas_port_id"]), (&"eth 0/7:101".into(), &"vlan 7".into()));
+    let asked = run(["identity", text(&path), "203.0.113.9", "--at", "2026-11-21 02:00:30"]);
+    assert!(asked.out.contains("IP-Address") && asked.out.contains("14, 17"), "{asked:?}");
+    assert!(![&table, &named, &asked].iter().any(|said| said.out.contains("secret")));
+}
+
+const MAC: &str = "02:00:5e:00:00:01";

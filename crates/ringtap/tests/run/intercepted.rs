@@ -14,6 +14,7 @@ use ringtap_capture::Writer;
 use ringtap_capture::live::{Injector, Source};
 use ringtap_handover::{Pdu, PduPayload};
 use ringtap_model::{Frame, LinkType, Nanos};
+use ringtap_testing::pppoe::{LCP, Link, Side, line};
 use serde_json::Value;
 
 use crate::daemon::{Daemon, Place};
@@ -189,6 +190,29 @@ fn leases_are_followed_where_the_configuration_says_so() {
     assert!(expected > 300 && recalled >= 50, "{expected} {recalled}");
 }
 
+/// PPP gives an address and takes it back, in the same frames that carry the packets.
+#[test]
+fn sessions_of_pppoe_are_followed_where_the_configuration_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = dir.path().join("pppoe.pcap");
+    let (ana, other) = (Link::new(7, 15), Link::new(8, 16));
+    let mut frames = Vec::new();
+    for (at, packet) in two_hosts() {
+        let link = if packet[15] == 7 { &ana } else { &other };
+        frames.push((at, link.session(Side::Client, 0x21, &packet)));
+    }
+    let login = ana.login("ana", [203, 0, 113, 7], &line("eth 0/7", "LINE-7"));
+    frames.extend(login.into_iter().map(|frame| (995, frame)));
+    frames.push((3995, ana.control(Side::Client, LCP, (5, 1), &[])));
+    frames.push((3995, ana.control(Side::Concentrator, LCP, (6, 1), &[])));
+    write_as(LinkType(1), &capture, frames);
+    let pppoe = "[radius]\nfollow = true\npppoe = true\n";
+    let (expected, recalled, given) =
+        replayed_as_the_command_does(&capture, "calling:LINE-7", "\"16MiB\"", pppoe);
+    assert_eq!(packets(&given), 300, "one each 10 ms, while the session had the address");
+    assert!(expected > 300 && recalled >= 50, "{expected} {recalled}");
+}
+
 fn packets(given: &[Pdu]) -> usize {
     given.iter().filter(|pdu| matches!(pdu.payload, PduPayload::Content { .. })).count()
 }
@@ -232,12 +256,16 @@ fn radius_packet(code: u8, id: u8, attributes: &[&[u8]]) -> Vec<u8> {
 }
 
 /// A capture of packets, each at its millisecond.
-fn write(path: &Path, mut frames: Vec<(u64, Vec<u8>)>) {
+fn write(path: &Path, frames: Vec<(u64, Vec<u8>)>) {
+    write_as(LinkType(101), path, frames);
+}
+
+fn write_as(link: LinkType, path: &Path, mut frames: Vec<(u64, Vec<u8>)>) {
     frames.sort_by_key(|(at, _)| *at);
-    let mut writer = Writer::new(fs::File::create(path).unwrap(), &[LinkType(101)]).unwrap();
+    let mut writer = Writer::new(fs::File::create(path).unwrap(), &[link]).unwrap();
     for (number, (at, data)) in (1..).zip(&frames) {
         let (time, wire_len) = (Nanos::from_secs(1_790_000_000) + Nanos::from_millis(*at), data.len() as u32);
-        writer.write(&Frame { time, number, link: LinkType(101), wire_len, data }).unwrap();
+        writer.write(&Frame { time, number, link, wire_len, data }).unwrap();
     }
     writer.finish().unwrap();
 }

@@ -9,6 +9,7 @@ use std::process::Command;
 use ringtap_capture::live::{Injector, Source};
 use ringtap_model::{SessionEnd, SessionSource};
 use ringtap_store::IdentityReader;
+use ringtap_testing::pppoe::{Link, PADT, Side, line};
 
 use crate::daemon::{Daemon, Place};
 use crate::wire::{INTERFACE, assert_inside, inside};
@@ -126,6 +127,51 @@ fn inside_killed_with_leases() {
     }
 }
 
+#[test]
+fn sessions_of_pppoe_go_on_over_a_kill() {
+    inside("subscribers::inside_killed_with_pppoe");
+}
+
+#[test]
+#[ignore = "started in a network namespace by `sessions_of_pppoe_go_on_over_a_kill`"]
+fn inside_killed_with_pppoe() {
+    assert_inside();
+    const READ: &str = "ringtap_pppoe_frames_total{what=\"read\"}";
+    for workers in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut place = configured(dir.path(), workers);
+        let mut daemon = started(&mut place);
+        let link = Link::new(1, 15);
+        let login = link.login("ana@example.org", [203, 0, 113, 7], &line("eth 0/7:101", "LINE-7"));
+        inject(&login);
+        daemon.counts(READ, |read| read == login.len() as u64);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        daemon.signal("KILL");
+        let (_, first_log) = daemon.end();
+        let records = dir.path().join("records");
+        let of_line = || IdentityReader::open(&records).unwrap().named("line-7", None).unwrap();
+        let begun = of_line().pop().unwrap();
+        assert_eq!((begun.end, begun.source), (None, Some(SessionSource::Pppoe)));
+
+        let mut daemon = started(&mut place);
+        daemon.says("goes on with 1 session of the previous run");
+        inject(&[link.discovery(Side::Client, PADT, 15, &[])]);
+        daemon.counts(READ, |read| read == 1);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        daemon.signal("TERM");
+        let (status, log) = daemon.end();
+        assert_eq!(status, Some(0), "{log}");
+        let ended = of_line();
+        let [ended] = &ended[..] else { panic!("one session: {ended:?}") };
+        assert_eq!((ended.id, ended.end_cause), (begun.id, Some(SessionEnd::Terminated)));
+        let told = who_had("203.0.113.7", &records);
+        assert!(told.contains("ana@example.org") && told.contains("IP-Address"), "{told}");
+        for personal in ["ana", "203.0.113.7", "02:00:5e", "LINE-7"] {
+            assert!(!first_log.contains(personal) && !log.contains(personal), "{first_log}\n{log}");
+        }
+    }
+}
+
 /// A message of DHCPv4 between a relay agent and a server, in hexadecimal digits.
 fn dhcp(kind: u8, has_address: bool) -> String {
     let mut bytes = vec![0; 240];
@@ -151,7 +197,8 @@ fn configured(dir: &Path, workers: u8) -> Place {
     fs::set_permissions(&secrets, fs::Permissions::from_mode(0o600)).unwrap();
     let path = place.configure(&format!("{INTERFACE}\nworkers = {workers}"), "");
     let text = fs::read_to_string(&path).unwrap();
-    let radius = format!("[radius]\nfollow = true\ndhcp = true\nsecrets = \"{}\"\n", secrets.display());
+    let radius =
+        format!("[radius]\nfollow = true\ndhcp = true\npppoe = true\nsecrets = \"{}\"\n", secrets.display());
     fs::write(&path, format!("{text}{radius}")).unwrap();
     place
 }
@@ -175,10 +222,14 @@ type Host = (u8, u16);
 
 /// Sends datagrams between hosts of 192.0.2.0/24.
 fn send(packets: &[(Host, Host, &str)]) {
+    let frames: Vec<_> = packets.iter().map(|(src, dst, hex)| frame(*src, *dst, hex)).collect();
+    inject(&frames);
+}
+
+fn inject(frames: &[Vec<u8>]) {
     let mut injector = Injector::open("vb", Source::Packet).unwrap();
-    for (src, dst, hex) in packets {
-        let frame = frame(*src, *dst, hex);
-        while injector.send(&[&frame]).unwrap() == 0 {
+    for frame in frames {
+        while injector.send(&[frame]).unwrap() == 0 {
             injector.flush().unwrap();
         }
     }

@@ -108,7 +108,7 @@ impl Product {
         }
         let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
         let limits = SessionLimits { idle, ..SessionLimits::default() };
-        let sessions = Sessions::new(limits, secrets).following_leases();
+        let sessions = Sessions::new(limits, secrets).following_leases().following_pppoe();
         let buffer = self.out.join(BUFFER);
         let delivered = functions.map(|functions| -> anyhow::Result<Delivered> {
             // Its buffer ends with this program: whoever kills it has the files.
