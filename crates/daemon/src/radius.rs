@@ -21,7 +21,7 @@ use ringtap_identity::{Carried, Counts, Sessions, is_dhcp};
 use ringtap_model::{Endpoint, Frame, Identity, LinkType, Nanos};
 use ringtap_report::text::counted;
 use ringtap_report::time;
-use ringtap_store::{CountsHandle, Error, IdentityReader, RecordSender, StoreWriter};
+use ringtap_store::{CountsHandle, Error, IdentityReader, RecordSender, StoreWriter, write_ranges};
 
 use crate::config::Following;
 
@@ -132,14 +132,17 @@ pub(crate) struct RadiusThread {
 }
 
 impl RadiusThread {
-    /// Starts it where there are settings, and returns it with what workers pass packets by. It ends when the
-    /// last of these is gone. Without settings these pass on nothing.
+    /// Starts it where sessions are followed, has the store know the static ranges, and returns it with what
+    /// workers pass packets by. It ends when the last of these is gone. Without settings these pass on
+    /// nothing.
     pub(crate) fn start(
         following: Option<Following>,
         records: &Path,
         store: &StoreWriter,
         is_replay: bool,
     ) -> anyhow::Result<(Option<Self>, RadiusFeed)> {
+        let ranges = following.as_ref().map(|following| &following.ranges[..]).unwrap_or_default();
+        write_ranges(records, ranges).context("[radius] static: the ranges cannot be stored")?;
         let Some(following) = following else { return Ok((None, RadiusFeed::default())) };
         let (packets, queue) = sync_channel(QUEUE);
         let figures = Arc::new(RadiusFigures::default());

@@ -27,6 +27,7 @@
 //! | `facts`, `ports`, `report` | what a packet says: of users and addresses, of blocks of ports, of time |
 //! | `limits` | how much is followed, and for how long |
 //! | `sessions::output` | the records that are made of them |
+//! | `configured` | ranges of a file, which begin and end with time |
 //! | `sessions::leases`, `lease`, `exchange` | leases of DHCP, what a message says, and what it belongs to |
 //! | `sessions::pppoe`, `link` | sessions of PPPoE, and what is heard of one before it has addresses |
 //! | `pending` | requests that wait for their answers |
@@ -41,6 +42,7 @@
 
 mod attempt;
 mod carried;
+mod configured;
 mod counts;
 mod exchange;
 mod facts;

@@ -16,6 +16,7 @@ use ringtap_wire::radius::{Verdict, View, code};
 
 use crate::attempt::Attempt;
 use crate::carried::Carried;
+use crate::configured::Configured;
 use crate::counts::Counts;
 use crate::exchange::{Exchange, ExchangeKey};
 use crate::facts::{Assigned, Facts};
@@ -48,6 +49,7 @@ pub struct Sessions {
     exchanges: Option<Requests<ExchangeKey, Exchange>>,
     /// Links of PPPoE; `None` where none are followed.
     links: Option<Requests<LinkKey, Link>>,
+    configured: Configured,
     counts: Counts,
     over: Vec<Identity>,
     /// Sessions whose record has to be made again; `None` where nobody asks for it.
@@ -67,6 +69,7 @@ impl Sessions {
             requests: Requests::new(limits.requests),
             exchanges: None,
             links: None,
+            configured: Configured::default(),
             counts: Counts::default(),
             over: Vec::new(),
             changed: None,
@@ -84,6 +87,18 @@ impl Sessions {
     #[must_use]
     pub fn noting_everything(self) -> Self {
         Self { attempts: Some(Vec::new()), ..self.noting_changes() }
+    }
+
+    /// The same, and tells of these ranges as of sessions: when they begin and end, and while they are in
+    /// force. Their records are not among those of [`Sessions::close`].
+    #[must_use]
+    pub fn with_ranges(self, ranges: Vec<Identity>) -> Self {
+        Self { configured: Configured::new(ranges), ..self }
+    }
+
+    /// When a range begins or ends next.
+    pub fn next_range(&self) -> Nanos {
+        self.configured.next()
     }
 
     /// Goes on with a session that had not ended when this record of it was made. One that has ended is left
@@ -169,6 +184,7 @@ impl Sessions {
     /// Expires what is due at `now`, and makes the records of sessions that ended a while ago.
     pub fn advance(&mut self, now: Nanos) {
         self.now = self.now.max(now);
+        self.over.extend(self.configured.advance(self.now));
         self.requests.advance(self.now);
         self.exchanges.iter_mut().for_each(|exchanges| exchanges.advance(self.now));
         self.links.iter_mut().for_each(|links| links.advance(self.now));

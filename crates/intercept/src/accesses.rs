@@ -124,7 +124,8 @@ impl Accesses {
         is_new_order: bool,
         out: &mut Told<'_>,
     ) {
-        let event = if is_new_order { AccessEvent::StartWhileActive } else { AccessEvent::Accept };
+        let is_old = is_new_order || record.source == Some(SessionSource::Static);
+        let event = if is_old { AccessEvent::StartWhileActive } else { AccessEvent::Accept };
         let iri = iri_of(record, event);
         let cin = cin([&b"session"[..], &record.id.0]);
         let at = record.last.max(order.begins);
@@ -342,10 +343,13 @@ pub(crate) fn attempted(attempt: &Attempt) -> (Cin, Iri) {
 fn iri_of(record: &Identity, event: AccessEvent) -> AccessIri {
     let user = record.user.as_deref().unwrap_or_default();
     let mut iri = AccessIri::new(event, user.as_bytes(), AccessType::Undefined);
-    iri.addresses = holdings(record)
-        .iter()
-        .map(|(holding, _)| target_address(&holding.network, Assignment::Dynamic))
-        .collect();
+    let source = record.source.unwrap_or(SessionSource::Radius);
+    let assignment = match source {
+        SessionSource::Static => Assignment::Static,
+        _ => Assignment::Dynamic,
+    };
+    iri.addresses =
+        holdings(record).iter().map(|(holding, _)| target_address(&holding.network, assignment)).collect();
     iri.network_id.clone_from(&record.station);
     iri.equipment_id = record.circuit.clone().or_else(|| record.remote.clone());
     iri.pop = PointOfPresence {
@@ -358,7 +362,7 @@ fn iri_of(record: &Identity, event: AccessEvent) -> AccessIri {
     iri.start = Some(record.start);
     // RADIUS counts from the side of the NAS: its input is what the target sent.
     (iri.octets_sent, iri.octets_received) = (record.octets_in, record.octets_out);
-    iri.authentication = Some(match record.source.unwrap_or(SessionSource::Radius) {
+    iri.authentication = Some(match source {
         SessionSource::Radius => Authentication::Radius,
         SessionSource::Dhcpv4 | SessionSource::Dhcpv6 => Authentication::Dhcp,
         SessionSource::Static => Authentication::Static,

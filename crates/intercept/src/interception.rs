@@ -65,18 +65,34 @@ impl<P: Product> Interception<P> {
     pub fn batch(&mut self, frames: &[Frame<'_>]) {
         let mut rest = frames;
         while let Some(first) = rest.first() {
+            self.advance_ranges(first.time);
             let Listening { interceptor, product, .. } = &mut self.sink;
             if interceptor.advance(first.time, product) {
                 self.tell_open_sessions();
             }
-            // An order that begins or ends in the middle of a batch cuts it.
-            let next = self.sink.interceptor.next_change();
+            // What begins or ends in the middle of a batch cuts it: an order, or a range of a file.
+            let ranges = self.engine.tracker_mut().sessions().next_range();
+            let next = self.sink.interceptor.next_change().min(ranges);
             let len = rest.iter().skip(1).take_while(|frame| frame.time < next).count() + 1;
             let (part, after) = rest.split_at(len);
             self.engine.batch(part, &mut self.sink);
             let Listening { interceptor, product, .. } = &mut self.sink;
             interceptor.frames(part, product);
             rest = after;
+        }
+    }
+
+    /// Whether an order or a range of a file begins or ends at that time or before, without a frame that says
+    /// so.
+    pub fn is_due(&mut self, now: Nanos) -> bool {
+        let ranges = self.engine.tracker_mut().sessions().next_range();
+        self.sink.interceptor.next_change().min(ranges) <= now
+    }
+
+    /// Tells of the ranges of a file that are due.
+    fn advance_ranges(&mut self, now: Nanos) {
+        if self.engine.tracker_mut().sessions().next_range() <= now {
+            self.advance_sessions(now);
         }
     }
 
@@ -87,12 +103,16 @@ impl<P: Product> Interception<P> {
         if interceptor.advance(now, product) {
             self.tell_open_sessions();
         }
+        self.advance_sessions(now);
+        self.engine.tick(now, &mut self.sink);
+    }
+
+    fn advance_sessions(&mut self, now: Nanos) {
         let sessions = self.engine.tracker_mut().sessions();
         sessions.advance(now);
         let told = [sessions.take_changed(usize::MAX), sessions.take()].concat();
         let Listening { interceptor, product, .. } = &mut self.sink;
         told.iter().for_each(|record| interceptor.session(record, product));
-        self.engine.tick(now, &mut self.sink);
     }
 
     /// Goes on with sessions that were open before.

@@ -45,12 +45,12 @@ mod pager;
 mod people_args;
 mod person;
 mod query;
-mod radius_secrets;
 mod screen;
 mod send;
 mod sound;
 mod spool_args;
 mod store_args;
+mod subscriber_files;
 mod write;
 
 use std::process::ExitCode;

@@ -108,7 +108,7 @@ pub use day::Day;
 pub use error::Error;
 pub use follower::{Follower, Places};
 pub use holds::{hold, release};
-pub use identities::IdentityReader;
+pub use identities::{IdentityReader, write_ranges};
 pub use import_writer::{ImportWriter, RecordCounts};
 pub use journal::{CallNote, Journal, NotedStream, Recovered, RecoveredCall};
 pub use migration::{Migration, OnMigration};

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use proptest::option;
 use proptest::prelude::*;
 use ringtap_model::{HeldAddress, Id, Identity, Nanos, SessionBegin, SessionEnd, SessionSource};
-use ringtap_store::{Day, Error, IdentityReader, ImportWriter, StoreSettings, StoreWriter};
+use ringtap_store::{Day, Error, IdentityReader, ImportWriter, StoreSettings, StoreWriter, write_ranges};
 use ringtap_testing::samples;
 
 /// 2026-11-21 00:00:00 UTC.
@@ -385,4 +385,43 @@ proptest! {
             prop_assert_eq!((passed, flow.is_break()), (expected.len().min(1), !expected.is_empty()));
         }
     }
+}
+
+/// Ranges of a file answer beside sessions and alone, and the last ones that were written count.
+#[test]
+fn ranges_that_never_change_hands_answer_beside_sessions() {
+    let dir = tempfile::tempdir().unwrap();
+    let range = |number, name, until| {
+        let range = session(number, name, vec![held("198.51.100.0/24", None, 0, until)]);
+        Identity { source: Some(SessionSource::Static), ..range }
+    };
+    assert!(IdentityReader::open(dir.path()).is_err(), "there is nothing");
+    write_ranges(dir.path(), &[]).unwrap();
+    write_ranges(dir.path(), &[range(1, "old", None)]).unwrap();
+    write_ranges(dir.path(), &[range(2, "Example Ltd", Some(500)), range(3, "other", None)]).unwrap();
+    let path = dir.path().join("identity/static.jsonl");
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    store(dir.path(), &[session(4, "alice", vec![held("198.51.100.9", None, 100, Some(200))])]);
+    let reader = IdentityReader::open(dir.path()).unwrap();
+    let had = |address, second: Option<u64>| {
+        numbers(&reader.with_address(ip(address), Some(443), second.map(at)).unwrap())
+    };
+    assert_eq!((had("198.51.100.9", Some(150)), had("198.51.100.9", Some(600))), (vec![2, 3, 4], vec![3]));
+    assert_eq!(
+        (had("198.51.101.9", None), numbers(&reader.named("example ltd", None).unwrap())),
+        (vec![], vec![2])
+    );
+    let mut between = Vec::new();
+    let flow = reader.each_between(at(500)..at(900), |session| {
+        between.push(session.id.0[0]);
+        ControlFlow::Continue(())
+    });
+    assert_eq!((flow.unwrap(), between), (ControlFlow::Continue(()), vec![3]));
+    let mut open = 0;
+    reader.open_sessions(|_| open += 1).unwrap();
+    assert_eq!(open, 0, "no run goes on with them");
+    fs::write(&path, "{}\n").unwrap();
+    assert!(reader.named("alice", None).unwrap_err().to_string().contains("static.jsonl"));
+    write_ranges(dir.path(), &[]).unwrap();
+    assert_eq!(had("198.51.100.9", None), [4]);
 }

@@ -71,6 +71,7 @@ pub(super) fn named(file: &ConfigFile) -> Vec<NamedPath> {
     let inside = inside.filter(|path| path.is_dir()).map(|path| (("spool", "directory"), path));
     let heads = Some(&config.spool.heads).filter(|path| spool.is_some() && !path.as_os_str().is_empty());
     let secrets = config.secret_files().into_iter().map(|path| (secret_key(config, &path), path));
+    let ranges = config.radius.range_file().map(|path| (("radius", "static"), path.to_owned()));
     let again = std::iter::once((("process", "user"), file.path.clone()))
         .chain(config.number_files().into_iter().map(|path| (("process", "user"), path)));
     let of = |purpose| {
@@ -83,7 +84,7 @@ pub(super) fn named(file: &ConfigFile) -> Vec<NamedPath> {
         .chain(inside)
         .map(of(Use::Directory))
         .chain(heads.map(|path| (("spool", "heads"), path.clone())).map(of(Use::Append)))
-        .chain(secrets.map(of(Use::AtStart)))
+        .chain(secrets.chain(ranges).map(of(Use::AtStart)))
         .chain(again.map(of(Use::Reload)))
         .chain(certificates.map(of(Use::Read)))
         .collect()

@@ -223,6 +223,14 @@ pub(crate) const MINUTE: u64 = 60 * SECOND;
 pub(crate) const HOUR: u64 = 60 * MINUTE;
 pub(crate) const DAY: u64 = 24 * HOUR;
 
+/// The name of a key as it is in the file: a word of Rust is written otherwise there.
+pub(crate) const fn name_of(written: &'static str) -> &'static str {
+    match written.as_bytes() {
+        [b'r', b'#', ..] => written.split_at(2).1,
+        _ => written,
+    }
+}
+
 /// Defines a section: the structure that it is read into, its defaults, and its [`Key`]s.
 ///
 /// The comment of a key is its description. `#[live = true]`: a reload puts it into effect. `#[accepts =
@@ -261,7 +269,7 @@ macro_rules! section {
                 keys: &[ $(
                     $crate::config::key::Key {
                         section: $section,
-                        name: stringify!($key),
+                        name: $crate::config::key::name_of(stringify!($key)),
                         default: || {
                             let default: $type = $default;
                             $crate::config::key::KeyValue::written(&default)
@@ -291,7 +299,7 @@ macro_rules! section {
                 let mut written = Vec::new();
                 $(if self.$key != default.$key {
                     written.push((
-                        stringify!($key),
+                        $crate::config::key::name_of(stringify!($key)),
                         $crate::config::key::KeyValue::written(&self.$key),
                     ));
                 })+

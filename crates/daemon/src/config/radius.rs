@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ringtap_identity::{Limits, REFRESH, Secrets, Sessions};
-use ringtap_model::Nanos;
+use ringtap_identity::{Limits, REFRESH, Secrets, Sessions, static_ranges};
+use ringtap_model::{Identity, Nanos};
 
 use super::key::{Bounds, DAY, KeyProblem, MIB, section};
 use super::values::{Size, Span};
@@ -15,7 +15,7 @@ section! {
     #[name = "radius"]
     pub(crate) struct Radius {
         /// Follow sessions. The filter of `[capture]` has to let RADIUS through: usually UDP ports 1812, 1813
-        /// and 3799.
+        /// and 3799, and TCP where it is carried by that.
         pub(crate) follow: bool = false,
         /// Follow leases of DHCP, too, which are sessions of their own. The filter of `[capture]` has to
         /// let DHCP through: UDP ports 67, 68, 546 and 547. It needs `follow`.
@@ -28,6 +28,11 @@ section! {
         /// able to read it. It is read at the start. Empty checks none.
         #[accepts = "a path, such as \"/etc/ringtap/radius.secrets\", or \"\" for none"]
         secrets: PathBuf = PathBuf::new(),
+        /// File of ranges of addresses that never change hands, as `ringtap identity --static` reads it: they
+        /// answer questions of the database, and are those of their subscriber for warrants. It is read at
+        /// the start. It needs `follow`. Empty for none.
+        #[accepts = "a path, such as \"/etc/ringtap/lines.toml\", or \"\" for none"]
+        r#static: PathBuf = PathBuf::new(),
         /// Sessions that are followed at once. Beyond that, those silent for longest give way: their records
         /// stay as they are then.
         #[bounds = Bounds::between(1_000, 100_000_000).unit("sessions")]
@@ -47,6 +52,8 @@ section! {
 pub(crate) struct Following {
     limits: Limits,
     secrets: Secrets,
+    /// What a file says of addresses that never change hands.
+    pub(crate) ranges: Vec<Identity>,
     /// Leases of DHCP, too.
     pub(crate) leases: bool,
     /// PPPoE, too.
@@ -85,12 +92,15 @@ impl Radius {
         };
         let secrets = self.secret_file().map(|path| read(path).context("[radius] secrets")).transpose()?;
         let secrets = secrets.unwrap_or_default();
-        Ok(Some(Following { limits, secrets, leases: self.dhcp, pppoe: self.pppoe }))
+        let ranges = self.range_file().map(|path| read_ranges(path).context("[radius] static"));
+        let ranges = ranges.transpose()?.unwrap_or_default();
+        Ok(Some(Following { limits, secrets, ranges, leases: self.dhcp, pppoe: self.pppoe }))
     }
 
     /// A session that is silent and goes on must not be deleted before it expires: its record may be as old.
     pub(super) fn check(&self, retain: Nanos) -> Result<(), KeyProblem> {
-        for (key, is_set) in [("dhcp", self.dhcp), ("pppoe", self.pppoe)] {
+        let has_ranges = !self.r#static.as_os_str().is_empty();
+        for (key, is_set) in [("dhcp", self.dhcp), ("pppoe", self.pppoe), ("static", has_ranges)] {
             if is_set && !self.follow {
                 let problem = "has no effect without follow = true: set both, or neither";
                 return Err(("radius", key, problem.to_owned()));
@@ -104,6 +114,11 @@ impl Radius {
         Ok(())
     }
 
+    /// The file with static ranges.
+    pub(crate) fn range_file(&self) -> Option<&Path> {
+        Some(self.r#static.as_path()).filter(|path| self.follow && !path.as_os_str().is_empty())
+    }
+
     /// The file with the secrets.
     pub(crate) fn secret_file(&self) -> Option<&Path> {
         Some(self.secrets.as_path()).filter(|path| self.follow && !path.as_os_str().is_empty())
@@ -113,4 +128,11 @@ impl Radius {
 fn read(path: &Path) -> anyhow::Result<Secrets> {
     let bytes = ringtap_spool::secrets(path)?;
     Secrets::of_file(&bytes).with_context(|| format!("cannot read the secrets in `{}`", path.display()))
+}
+
+fn read_ranges(path: &Path) -> anyhow::Result<Vec<Identity>> {
+    let shown = path.display().to_string();
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read the ranges in `{shown}`"))?;
+    static_ranges(&text, &shown).context("cannot read static ranges")
 }

@@ -141,7 +141,8 @@ impl Follower {
             self.resume();
             let from = self.followed;
             self.follow(if has_ended { Nanos::MAX } else { now.since(DELAY) });
-            if !has_ended && !self.is_replay {
+            // Of a replay, nothing may be passed on before an order or a range has begun.
+            if !has_ended && (!self.is_replay || self.interception.is_due(self.followed)) {
                 let before = self.targets.additions();
                 self.interception.advance(self.followed);
                 // An order began while nothing was passed on.

@@ -146,13 +146,14 @@ pub(crate) fn start(
     limits.measure_sound = false;
     let resuming = radius.is_some() && !is_replay;
     let resuming = resuming.then(|| Resuming::new(&config.store.directory, store.counts_handle()));
-    let following = radius.unwrap_or_default();
+    let mut following = radius.unwrap_or_default();
+    let ranges = std::mem::take(&mut following.ranges);
     let follows = Follows { leases: following.leases, pppoe: following.pppoe, is_replay };
     let accounts = Accounts::new(ProductFiles::live(&product, opened.product_signer()), delivered);
     let interception = Interception::with_targets(
         Arc::clone(&targets),
         limits,
-        following.sessions(),
+        following.sessions().with_ranges(ranges),
         Limits::default(),
         accounts,
     );

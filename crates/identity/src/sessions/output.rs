@@ -17,11 +17,11 @@ impl Sessions {
         std::mem::take(&mut self.over)
     }
 
-    /// Records of at most `most` sessions that began or changed since this was last asked, as they are now;
+    /// Records of about `most` sessions that began or changed since this was last asked, as they are now;
     /// of one that only goes on, once in [`REFRESH`]. What [`Sessions::take`] gives of a session is newer.
     pub fn take_changed(&mut self, most: usize) -> Vec<Identity> {
         let Some(changed) = &mut self.changed else { return Vec::new() };
-        let mut records = Vec::new();
+        let mut records = self.configured.take_begun();
         while records.len() < most
             && let Some(serial) = changed.pop_front()
         {
@@ -41,7 +41,8 @@ impl Sessions {
 
     /// Records of the sessions that have not ended, in no order.
     pub fn records(&self) -> impl Iterator<Item = Identity> {
-        self.table.sessions().filter(|session| session.end.is_none()).map(|session| session.record())
+        let open = self.table.sessions().filter(|session| session.end.is_none());
+        open.map(|session| session.record()).chain(self.configured.in_force())
     }
 
     /// Notes an attempt to log in.

@@ -1,6 +1,7 @@
 //! Internet accesses.
 
 use ringtap_handover::{AccessEvent, Authentication, Direction, EndReason, IriKind, NotificationKind};
+use ringtap_identity::static_ranges;
 use ringtap_model::Nanos;
 use ringtap_testing::pppoe::{IPV6CP, Link, PADT, Side, line};
 use ringtap_warrant::Delivers;
@@ -245,6 +246,32 @@ fn a_session_of_pppoe_is_the_targets_until_it_ends() {
         assert_eq!(texts, ["ana@example.org"], "{target}");
         let events: Vec<AccessEvent> = kept.accesses().iter().map(|access| access.2).collect();
         assert_eq!((events.first(), events.last()), (Some(&AccessEvent::Accept), Some(&AccessEvent::End)));
+    }
+}
+
+/// A range of a file is its subscriber's between its dates: no packet says so, and packets of others cut no
+/// corner of it.
+#[test]
+fn a_range_of_a_file_is_its_subscribers() {
+    let ranges = "[[range]]\nnetworks = [\"203.0.113.16/28\", \"2001:db8:9::/48\"]\nsubscriber = \"line 9\"\n\
+                  from = 1970-01-01T00:00:10\nuntil = 1970-01-01T00:00:20\n";
+    let mut wire = Wire::default();
+    wire.ranges = static_ranges(ranges, "lines.toml").unwrap();
+    for second in [9, 10, 15, 19, 20] {
+        wire.udp(second, "203.0.113.17:4000", OTHER, format!("at {second}").as_bytes());
+        wire.udp(second, "203.0.113.32:4000", OTHER, b"of others");
+    }
+    wire.udp(12, "[2001:db8:9:7::1]:4000", "[2001:db8::1]:4000", b"IPv6");
+    wire.frames.sort_by_key(|(time, _)| *time);
+    for batch in [1, 3, 64] {
+        let order = order("LI-1", Delivers::Both, &["user:line 9"], 0..1000);
+        let (kept, _) = wire.intercepted(&[order], batch);
+        let texts: Vec<String> = kept.content().into_iter().map(|(.., text)| text).collect();
+        assert_eq!(texts, ["at 10", "IPv6", "at 15", "at 19"], "batches of {batch}");
+        let told: Vec<(IriKind, AccessEvent)> =
+            kept.accesses().iter().map(|access| (access.1, access.2)).collect();
+        let begin = (IriKind::Begin, AccessEvent::StartWhileActive);
+        assert_eq!(told, [begin, (IriKind::End, AccessEvent::End)]);
     }
 }
 

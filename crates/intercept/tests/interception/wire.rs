@@ -9,7 +9,7 @@ use ringtap_handover::{
 };
 use ringtap_identity::{Limits as SessionLimits, Secrets, Sessions};
 use ringtap_intercept::{Closed, Interception, Limits, Product};
-use ringtap_model::{Endpoint, Frame, LinkType, Nanos};
+use ringtap_model::{Endpoint, Frame, Identity, LinkType, Nanos};
 use ringtap_testing::pppoe::{Link, Side};
 use ringtap_warrant::{Delivers, Order};
 use ringtap_wire::frame::udp_datagram;
@@ -104,8 +104,10 @@ pub(crate) fn order(liid: &str, delivers: Delivers, targets: &[&str], times: std
 /// Frames as they are captured, each at a second, and how they are cut into batches.
 #[derive(Default)]
 pub(crate) struct Wire {
-    frames: Vec<(Nanos, Vec<u8>)>,
+    pub(crate) frames: Vec<(Nanos, Vec<u8>)>,
     identifier: u8,
+    /// Of a file.
+    pub(crate) ranges: Vec<Identity>,
 }
 
 pub(crate) const NAS: &str = "192.0.2.1:1813";
@@ -211,6 +213,11 @@ impl Wire {
         self.udp(second, src, dst, text.replace('\n', "\r\n").as_bytes());
     }
 
+    fn sessions(&self) -> Sessions {
+        let sessions = Sessions::new(SessionLimits::default(), Secrets::default());
+        sessions.following_leases().following_pppoe().with_ranges(self.ranges.clone())
+    }
+
     /// What these orders get, with batches of so many frames.
     pub(crate) fn intercepted(&self, orders: &[Order], batch: usize) -> (Kept, Closed) {
         self.intercepted_into(Kept::default(), orders, batch)
@@ -219,8 +226,7 @@ impl Wire {
     /// What an order gets that is another one from the frame of each of these numbers on.
     pub(crate) fn intercepted_with(&self, orders: &[(usize, Order)]) -> Kept {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
-        let sessions =
-            Sessions::new(SessionLimits::default(), Secrets::default()).following_leases().following_pppoe();
+        let sessions = self.sessions();
         let mut interception = Interception::new(config, sessions, Limits::default(), Kept::default());
         for (place, (time, data)) in self.frames.iter().enumerate() {
             if let Some((_, order)) = orders.iter().find(|(from, _)| *from == place) {
@@ -236,8 +242,7 @@ impl Wire {
     pub(crate) fn watched_after(&self, orders: &[Order], count: usize) -> Vec<usize> {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
         let targets = Arc::new(Targets::new(7));
-        let sessions =
-            Sessions::new(SessionLimits::default(), Secrets::default()).following_leases().following_pppoe();
+        let sessions = self.sessions();
         let mut interception = Interception::with_targets(
             Arc::clone(&targets),
             config,
@@ -270,8 +275,7 @@ impl Wire {
         batch: usize,
     ) -> (P, Closed) {
         let config = Config { max_calls: 64, max_streams: 256, ..Config::default() };
-        let sessions =
-            Sessions::new(SessionLimits::default(), Secrets::default()).following_leases().following_pppoe();
+        let sessions = self.sessions();
         let mut interception = Interception::new(config, sessions, Limits::default(), product);
         interception.replace_orders(orders.to_vec());
         let frame = |(number, (time, data)): (u64, &'_ (Nanos, Vec<u8>))| (number, *time, data.clone());

@@ -4,15 +4,13 @@
 use std::any::Any;
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
-use ringtap_identity::{
-    Counts, DhcpCounts, Holder, Holders, IdentityTracker, Limits, PppoeCounts, Sessions, static_ranges,
-};
+use ringtap_identity::{Counts, DhcpCounts, Holder, Holders, IdentityTracker, Limits, PppoeCounts, Sessions};
 use ringtap_model::{Call, Identity, Message, Nanos, Registration};
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
@@ -24,8 +22,8 @@ use crate::duration::duration;
 use crate::exit::{Exit, Misuse};
 use crate::input::{Input, Listener, Unpacking};
 use crate::page::Format;
-use crate::radius_secrets::read_secrets;
 use crate::screen::Screen;
+use crate::subscriber_files::{read_ranges, read_secrets};
 
 /// List sessions of subscribers by RADIUS, DHCP and PPPoE in captures; or who had an address, and what proves
 /// it
@@ -254,13 +252,6 @@ fn read(counts: &Counts) -> u64 {
 fn endpoint(text: &str) -> Option<(IpAddr, Option<u16>)> {
     let address = text.parse().ok().map(|address: IpAddr| (address, None));
     address.or_else(|| text.parse().ok().map(|end: SocketAddr| (end.ip(), Some(end.port()))))
-}
-
-/// Reads the file of ranges.
-fn read_ranges(path: &Path) -> anyhow::Result<Vec<Identity>> {
-    let text = std::fs::read_to_string(path);
-    let text = text.with_context(|| format!("cannot read the ranges in `{}`", path.display()))?;
-    static_ranges(&text, &path.display().to_string()).context("cannot read static ranges")
 }
 
 /// What is asked: who had an address, or what a user had; everything where it is neither.

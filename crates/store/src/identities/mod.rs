@@ -11,9 +11,13 @@
 //! it was its, and `names` one for each name. They do not begin with the part of the day, as the indexes of
 //! day files do: a question looks into every file, and would read twelve places in each. Rows find too much
 //! rather than too little: each record is compared with what was asked.
+//!
+//! `static.jsonl` has the ranges that never change hands. They have no day, and nothing deletes them but
+//! another file of them.
 
 mod expiry;
 mod files;
+mod ranges;
 mod reader;
 mod rows;
 
@@ -22,6 +26,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, TransactionBehavior};
 
 pub(crate) use files::IdentityFiles;
+pub use ranges::write_ranges;
 pub use reader::IdentityReader;
 
 use crate::Error;

@@ -5,11 +5,12 @@ use std::net::IpAddr;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
-use ringtap_model::{HeldAddress, Id, Identity, Nanos, Value};
+use ringtap_model::{HeldAddress, Id, Identity, Nanos, Network, Value};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, Row, params_from_iter};
 
 use super::files::{days, lengths};
+use super::ranges::read_ranges;
 use super::rows;
 use crate::day_reader::open_read_only;
 use crate::formats::Decoders;
@@ -39,7 +40,8 @@ impl IdentityReader {
     /// There are none, or they may not be read: they are their owner's alone.
     pub fn open(records: &Path) -> Result<Self, Error> {
         let reader = Self { dir: super::directory(records) };
-        if reader.days()?.is_empty() { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
+        let is_empty = reader.days()?.is_empty() && read_ranges(&reader.dir)?.is_empty();
+        if is_empty { Err(Error::NoDays { path: reader.dir }) } else { Ok(reader) }
     }
 
     /// The days that have a file, in order.
@@ -56,12 +58,17 @@ impl IdentityReader {
         at: Option<Nanos>,
     ) -> Result<Vec<Identity>, Error> {
         let address = address.to_canonical();
-        self.search(|file| file.with_address(address, port, at))
+        let is_in = |held: &HeldAddress| {
+            let network: Option<Network> = held.network.parse().ok();
+            network.is_some_and(|network| network.holds(address)) && had(held, port, at)
+        };
+        self.search(|file| file.with_address(address, port, at), |range| range.addresses.iter().any(is_in))
     }
 
-    /// Sessions of a user or a station at that time, or at any, in order of their beginning.
+    /// Sessions of a user or a station at that time, or at any, in order of their beginning. Ranges that
+    /// never change hands are among both.
     pub fn named(&self, name: &str, at: Option<Nanos>) -> Result<Vec<Identity>, Error> {
-        self.search(|file| file.named(name, at))
+        self.search(|file| file.named(name, at), |range| is_of(range, name, at))
     }
 
     /// Passes each session that has not ended, as far as anybody knows.
@@ -80,13 +87,19 @@ impl IdentityReader {
         time: Range<Nanos>,
         mut each: impl FnMut(Identity) -> ControlFlow<()>,
     ) -> Result<ControlFlow<()>, Error> {
+        let is_then =
+            |session: &Identity| session.start < time.end && session.end.is_none_or(|end| end > time.start);
+        for range in read_ranges(&self.dir)?.into_iter().filter(is_then) {
+            if each(range).is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
         // What was first heard of later may have begun before.
         let ends = [Sql::from(integer(time.start.micros()))];
         for day in self.days()? {
             let Some(file) = self.open_day(day)? else { continue };
             let flow = file.each_until("is_open OR last_us >= ?1", &ends, &mut |session| {
-                let is_then = session.start < time.end && session.end.is_none_or(|end| end > time.start);
-                if is_then { each(session) } else { ControlFlow::Continue(()) }
+                if is_then(&session) { each(session) } else { ControlFlow::Continue(()) }
             })?;
             if flow.is_break() {
                 return Ok(flow);
@@ -98,8 +111,11 @@ impl IdentityReader {
     fn search(
         &self,
         mut of_day: impl FnMut(&OpenFile) -> Result<Vec<Identity>, Error>,
+        is_range: impl Fn(&Identity) -> bool,
     ) -> Result<Vec<Identity>, Error> {
         let mut found: BTreeMap<(Nanos, Id), Identity> = BTreeMap::new();
+        let ranges = read_ranges(&self.dir)?.into_iter().filter(is_range);
+        found.extend(ranges.map(|range| ((range.start, range.id), range)));
         for day in self.days()? {
             let Some(file) = self.open_day(day)? else { continue };
             found.extend(of_day(&file)?.into_iter().map(|session| ((session.start, session.id), session)));
@@ -156,8 +172,7 @@ impl OpenFile {
             format!("number IN (SELECT identity FROM names WHERE name IN ({}))", names.join(", "));
         let mut found = Vec::new();
         self.each(&condition, &values, &mut |session: Identity| {
-            let is_then = at.is_none_or(|at| session.start <= at && session.end.is_none_or(|end| at < end));
-            if is_then && session.is_named(name) {
+            if is_of(&session, name, at) {
                 found.push(session);
             }
         })?;
@@ -214,6 +229,12 @@ impl OpenFile {
     fn failed(&self, error: rusqlite::Error) -> Error {
         Error::database(&self.path, error)
     }
+}
+
+/// Whether a session is of that user or station, at that time.
+fn is_of(session: &Identity, name: &str, at: Option<Nanos>) -> bool {
+    let is_then = at.is_none_or(|at| session.start <= at && session.end.is_none_or(|end| at < end));
+    is_then && session.is_named(name)
 }
 
 /// Whether the time and the ports of an address are right; the address itself is for the row.

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_daemon::functions::{read_functions, start_delivery};
 use ringtap_handover::MediationFunction;
-use ringtap_identity::{Limits as SessionLimits, Secrets, Sessions};
+use ringtap_identity::{Limits as SessionLimits, Sessions};
 use ringtap_intercept::{Closed, Delivered, Interception, Limits, ProductFiles, WrittenFile, WrittenOrder};
 use ringtap_model::Nanos;
 use ringtap_report::table::{self, Cell, Column};
@@ -24,8 +24,8 @@ use super::shown::WRITING;
 use crate::duration::duration;
 use crate::exit::Exit;
 use crate::input::{Input, InputFiles};
-use crate::radius_secrets::read_secrets;
 use crate::screen::Screen;
+use crate::subscriber_files::{read_ranges, read_secrets};
 
 /// Give what the warrants in force are entitled to of captures: events, content, packets
 ///
@@ -58,6 +58,10 @@ pub(crate) struct Product {
     /// network, a space, and its secret
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
+    /// Addresses that never change hands are those of their subscriber, by this file: `[[range]]` with
+    /// `networks`, `subscriber`, and optional `from` and `until`
+    #[arg(long = "static", value_name = "FILE")]
+    ranges: Option<PathBuf>,
     /// How long nothing may be heard of a session before it has ended; three interim intervals, where they
     /// are known and shorter
     #[arg(long, value_name = "TIME", default_value = "48h", value_parser = duration)]
@@ -80,9 +84,13 @@ impl Product {
         // What only the person may read is opened before the program goes on as the register's owner.
         let input = Input::open(&self.input.files, self.input.unpacking)?;
         let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
+        let ranges = self.ranges.as_deref().map(read_ranges).transpose()?.unwrap_or_default();
         let functions = self.deliver.as_deref().map(read_functions).transpose()?;
         out_dir::make(&self.out, args.dir())?;
-        let made = self.make(&input, secrets, functions, args, screen);
+        let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
+        let limits = SessionLimits { idle, ..SessionLimits::default() };
+        let sessions = Sessions::new(limits, secrets).following_leases().following_pppoe();
+        let made = self.make(&input, sessions.with_ranges(ranges), functions, args, screen);
         if made.is_err() {
             // Where nothing was written, nothing stays.
             let _ = fs::remove_dir(&self.out);
@@ -93,7 +101,7 @@ impl Product {
     fn make(
         &self,
         input: &Input,
-        secrets: Secrets,
+        sessions: Sessions,
         functions: Option<Vec<MediationFunction>>,
         args: &RegisterArgs,
         screen: &mut Screen,
@@ -106,9 +114,6 @@ impl Product {
             let number = open.register.captures_read(&open.session, &order.liid, &self.why, time::now())?;
             numbers.insert(order.liid.clone(), number);
         }
-        let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
-        let limits = SessionLimits { idle, ..SessionLimits::default() };
-        let sessions = Sessions::new(limits, secrets).following_leases().following_pppoe();
         let buffer = self.out.join(BUFFER);
         let delivered = functions.map(|functions| -> anyhow::Result<Delivered> {
             // Its buffer ends with this program: whoever kills it has the files.
