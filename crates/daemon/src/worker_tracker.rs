@@ -1,7 +1,7 @@
 //! The tracker of a worker's engine: signalling that other threads follow.
 
 use ringtap_engine::{Context, Datagram, Engine, Sink, SipMessage, Tracker, Wants};
-use ringtap_identity::{PORTS, is_radius};
+use ringtap_identity::{PORTS, TCP, is_radius};
 use ringtap_model::Frame;
 
 use crate::intercept::{Feeds, PacketFeed, SignallingFeed};
@@ -17,13 +17,26 @@ pub(crate) struct WorkerTracker {
 }
 
 impl Tracker for WorkerTracker {
-    const WANTS: Wants =
-        Wants { ports: &PORTS, sniff: Some(is_radius), sip: true, pppoe: true, ..Wants::NOTHING };
+    const WANTS: Wants = Wants {
+        ports: &PORTS,
+        sniff: Some(is_radius),
+        sip: true,
+        pppoe: true,
+        tcp: Some(TCP),
+        ..Wants::NOTHING
+    };
 
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, _: &mut Context<'_, S>) {
         self.radius.datagram(datagram);
         if let Some(intercept) = &mut self.intercept {
             intercept.datagram(datagram);
+        }
+    }
+
+    fn tcp_message<S: Sink>(&mut self, message: &Datagram<'_>, _: &mut Context<'_, S>) {
+        self.radius.datagram(message);
+        if let Some(intercept) = &mut self.intercept {
+            intercept.tcp_message(message);
         }
     }
 

@@ -12,7 +12,7 @@ use crate::table::slots::Ticket;
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
 use crate::update::{CallRef, EndedCall, InputOrder, MediaUpdate};
 
-/// A UDP datagram, or one that a TURN relay carries.
+/// A UDP datagram, one that a TURN relay carries, or a message of a TCP connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Datagram<'a> {
     /// Capture time.

@@ -10,7 +10,7 @@ use ringtap_wire::{hep, pppoe, quality, rtp, stun, unfollowed};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
 use crate::engine::{Engine, context};
-use crate::input::tcp::DeliveredMessage;
+use crate::input::tcp::{DeliveredMessage, MessageKind};
 use crate::media::Arrival;
 use crate::sink::{CallNumber, RtcpSeen, RtpSeen, Sink, SipSeen};
 use crate::table::timers::TimerOwner;
@@ -82,24 +82,29 @@ impl<X: Tracker> Engine<X> {
         self.tcp.push((src, dst), tcp, time, frames, &mut self.timers, |delivery| {
             ready.push(delivery.into_owned((src, dst)));
         });
-        for DeliveredMessage { bytes, is_turn, hop, frames } in ready {
-            self.tcp_message((ip.header_len, is_turn), &bytes, &hop, &frames, sink);
+        for DeliveredMessage { bytes, kind, hop, frames } in ready {
+            self.tcp_message((ip.header_len, kind), &bytes, &hop, &frames, sink);
         }
     }
 
     /// A message out of a TCP connection: its packets have an IP header of that length.
     pub(crate) fn tcp_message<S: Sink>(
         &mut self,
-        (ip_header, is_turn): (u32, bool),
+        (ip_header, kind): (u32, MessageKind),
         bytes: &[u8],
         hop: &Hop,
         frames: &[u64],
         sink: &mut S,
     ) {
-        if is_turn {
-            self.turn(ip_header, bytes, hop, frames, sink);
-        } else {
-            self.sip(bytes, hop, frames, sink);
+        match kind {
+            MessageKind::Turn => self.turn(ip_header, bytes, hop, frames, sink),
+            MessageKind::Sip => self.sip(bytes, hop, frames, sink),
+            MessageKind::Added => {
+                let Hop { src, dst, time, .. } = *hop;
+                let ip_len = ip_header + TCP_HEADER + bytes.len() as u32;
+                let message = Datagram { time, src, dst, ip_len, data: bytes, len: bytes.len(), frames };
+                self.trackers.added.tcp_message(&message, &mut context!(self, TimerOwner::Added, sink));
+            }
         }
     }
 

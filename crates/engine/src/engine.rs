@@ -126,7 +126,8 @@ impl<X: Tracker> Engine<X> {
                 config.max_stream_bytes,
                 shares.connections,
                 hasher.clone(),
-            ),
+            )
+            .and_added(X::WANTS.tcp),
             sctp: Associations::new(
                 config.max_fragmented,
                 config.max_stream_bytes,
@@ -217,10 +218,10 @@ impl<X: Tracker> Engine<X> {
         let nothing = Connections::new(0, 0, 0, self.hasher.clone());
         let mut tcp = std::mem::replace(&mut self.tcp, nothing);
         tcp.close(|(src, dst), delivery| {
-            let Delivery { bytes, is_turn, transport, time, frames } = delivery;
+            let Delivery { bytes, kind, transport, time, frames } = delivery;
             let hop = Hop { time, src, dst, transport, ip_id: 0 };
             let ip_header = if src.ip.is_ipv4() { 20 } else { 40 };
-            self.tcp_message((ip_header, is_turn), bytes, &hop, frames, sink);
+            self.tcp_message((ip_header, kind), bytes, &hop, frames, sink);
         });
         self.tcp = tcp;
     }

@@ -71,6 +71,7 @@ mod spare;
 mod stages;
 mod table;
 mod targets;
+mod tcp_wants;
 #[cfg(test)]
 mod testing;
 mod text;
@@ -93,6 +94,7 @@ pub use sink::{
 };
 pub use table::slots::{Slots, Ticket};
 pub use targets::Targets;
+pub use tcp_wants::{TcpFraming, TcpWants};
 pub use tracker::{Sharing, Tracker, Wants};
 pub use transaction_counts::TransactionCounts;
 pub use update::{CallNumber, RecordedPackets};

@@ -232,7 +232,7 @@ fn decode<X: Tracker, S: Sink>(
     targets: Option<&TargetsView<'_>>,
 ) -> FrameKind {
     let Some(plain) = frame::plain_udp(frame.link.0, frame.data) else {
-        return usual::<S>(frame, entry, hasher, targets);
+        return usual::<X, S>(frame, entry, hasher, targets);
     };
     // These carry no tunnel: what their one IP header says is all there is.
     if S::TARGETS
@@ -251,14 +251,14 @@ fn decode<X: Tracker, S: Sink>(
 /// IPv6, two VLAN tags, captures of `any`: a function of its own, so that plain frames have the registers.
 /// HOT.
 #[inline(never)]
-fn usual<S: Sink>(
+fn usual<X: Tracker, S: Sink>(
     frame: &Frame<'_>,
     entry: &mut PrefetchedFrame,
     hasher: &Hasher,
     targets: Option<&TargetsView<'_>>,
 ) -> FrameKind {
     let Some(usual) = frame::usual_udp(frame.link.0, frame.data) else {
-        return segment::<S>(frame, entry, hasher, targets);
+        return segment::<X, S>(frame, entry, hasher, targets);
     };
     if S::TARGETS
         && let Some(targets) = targets
@@ -277,7 +277,7 @@ fn usual<S: Sink>(
 
 /// TCP over IPv4, which most packets are that are not media. HOT.
 #[inline(never)]
-fn segment<S: Sink>(
+fn segment<X: Tracker, S: Sink>(
     frame: &Frame<'_>,
     entry: &mut PrefetchedFrame,
     hasher: &Hasher,
@@ -291,7 +291,9 @@ fn segment<S: Sink>(
         entry.is_offered = of_tcp.unwrap_or_else(|| targets.may_be_in(frame));
     }
     let Some(tcp) = tcp else { return FrameKind::Any };
-    if tcp::is_wanted(tcp.ports, tcp.flags, tcp.data) || unfollowed::of_tcp(tcp.ports, tcp.data).is_some() {
+    let is_wanted = tcp::is_wanted(tcp.ports, tcp.flags, tcp.data)
+        || X::WANTS.tcp.is_some_and(|added| added.is_on(tcp.ports));
+    if is_wanted || unfollowed::of_tcp(tcp.ports, tcp.data).is_some() {
         return FrameKind::Any;
     }
     entry.hash = Key::v4(tcp.src, tcp.dst, tcp.ports, 0).hash(hasher);

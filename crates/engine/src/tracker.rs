@@ -12,6 +12,7 @@ use crate::media::{EndedStream, StreamTable};
 use crate::sink::{CallNumber, CallPhase, RtpSeen, Sink, StreamEnd};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
+use crate::tcp_wants::TcpWants;
 
 /// How the workers of a team share the datagrams that a tracker wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +45,9 @@ pub struct Wants {
     /// Frames of PPPoE that carry no IP packet, of discovery and of PPP's control protocols:
     /// [`Tracker::pppoe`]. The worker that captured one handles it; it counts as no IP packet.
     pub pppoe: bool,
+    /// Messages of TCP connections: [`Tracker::tcp_message`]. The worker that captured the sender's segments
+    /// handles them.
+    pub tcp: Option<TcpWants>,
 }
 
 impl Wants {
@@ -56,6 +60,7 @@ impl Wants {
         media: false,
         calls: false,
         pppoe: false,
+        tcp: None,
     };
 
     /// Whether the tracker wants this datagram.
@@ -86,6 +91,11 @@ pub trait Tracker {
 
     /// A datagram that [`Tracker::WANTS`] names.
     fn datagram<S: Sink>(&mut self, _datagram: &Datagram<'_>, _cx: &mut Context<'_, S>) {}
+
+    /// A message of a TCP connection, with the ports of that.
+    fn tcp_message<S: Sink>(&mut self, message: &Datagram<'_>, cx: &mut Context<'_, S>) {
+        self.datagram(message, cx);
+    }
 
     /// A SIP message.
     fn sip<S: Sink>(&mut self, _sip: &SipMessage<'_>, _cx: &mut Context<'_, S>) {}

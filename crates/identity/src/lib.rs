@@ -77,4 +77,4 @@ pub use ranges::{WrongRanges, static_ranges};
 pub use secrets::{Secrets, WrongLine, WrongSecrets};
 pub use session::REFRESH;
 pub use sessions::{RADIUS_PORTS, Sessions};
-pub use tracker::{IdentityTracker, PORTS, is_dhcp, is_radius};
+pub use tracker::{IdentityTracker, PORTS, TCP, is_dhcp, is_radius};

@@ -1,8 +1,8 @@
 //! Sessions as a tracker of the engine.
 
-use ringtap_engine::{Context, Datagram, Sink, Tracker, Wants};
+use ringtap_engine::{Context, Datagram, Sink, TcpFraming, TcpWants, Tracker, Wants};
 use ringtap_model::Frame;
-use ringtap_wire::radius::looks_like_radius;
+use ringtap_wire::radius::{looks_like_radius, total_len};
 
 use crate::carried::Carried;
 use crate::sessions::{RADIUS_PORTS, Sessions};
@@ -34,7 +34,8 @@ impl IdentityTracker {
 }
 
 impl Tracker for IdentityTracker {
-    const WANTS: Wants = Wants { ports: &PORTS, sniff: Some(is_radius), pppoe: true, ..Wants::NOTHING };
+    const WANTS: Wants =
+        Wants { ports: &PORTS, sniff: Some(is_radius), pppoe: true, tcp: Some(TCP), ..Wants::NOTHING };
 
     fn datagram<S: Sink>(&mut self, datagram: &Datagram<'_>, cx: &mut Context<'_, S>) {
         let frame = datagram.frames.last().copied().unwrap_or_default();
@@ -65,6 +66,20 @@ pub fn is_radius(datagram: &Datagram<'_>) -> bool {
     looks_like_radius(datagram.data)
 }
 
+/// How packets of RADIUS follow each other over TCP (RFC 6613 section 2.6.4).
+fn framing(bytes: &[u8]) -> TcpFraming {
+    match total_len(bytes) {
+        Ok(Some(len)) if len > LONGEST => TcpFraming::OutOfStep,
+        Ok(Some(len)) if len <= bytes.len() => TcpFraming::Message(len),
+        Ok(_) => TcpFraming::Incomplete,
+        Err(_) => TcpFraming::OutOfStep,
+    }
+}
+
+/// RADIUS over TCP, on the ports of authentication, accounting and dynamic authorisation.
+pub const TCP: TcpWants = TcpWants { ports: &[1812, 1813, 3799], framing };
+/// Bytes of the longest packet (RFC 2865 section 3).
+const LONGEST: usize = 4_096;
 const DHCP_PORTS: [u16; 4] = [67, 68, 546, 547];
 /// Ports of all that is followed: of RADIUS ([`RADIUS_PORTS`]), of DHCPv4 and of DHCPv6.
 pub const PORTS: [u16; 10] = [1812, 1813, 1645, 1646, 3799, 1700, 67, 68, 546, 547];

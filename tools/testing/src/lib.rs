@@ -20,6 +20,7 @@
 pub mod identity_provider;
 pub mod pppoe;
 pub mod samples;
+pub mod tcp;
 pub mod totp;
 
 use std::env;

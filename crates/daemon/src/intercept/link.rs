@@ -172,6 +172,13 @@ impl SignallingFeed {
         }
     }
 
+    /// A message of RADIUS over TCP. Its segments say nothing without those before them: the thread has it as
+    /// a datagram between the same ports.
+    pub(crate) fn tcp_message(&mut self, message: &Datagram<'_>) {
+        let Datagram { time, src, dst, data, frames, .. } = *message;
+        self.pass_made((time, 0), (src, dst), data, frames);
+    }
+
     /// A frame of PPPoE that is signalling: one of the batch in hand.
     pub(crate) fn pppoe(&mut self, frame: &Frame<'_>) {
         if self.follows.pppoe {

@@ -5,3 +5,4 @@ mod gaps;
 mod model;
 mod packets;
 mod restart;
+mod tcp;

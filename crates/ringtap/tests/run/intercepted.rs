@@ -15,6 +15,7 @@ use ringtap_capture::live::{Injector, Source};
 use ringtap_handover::{Pdu, PduPayload};
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_testing::pppoe::{LCP, Link, Side, line};
+use ringtap_testing::tcp;
 use serde_json::Value;
 
 use crate::daemon::{Daemon, Place};
@@ -86,7 +87,15 @@ fn replayed_as_the_command_does(
     let number = officers.enter("LI-17", target, FOR_EVER);
     officers.approve(number);
     let out = dir.join("by-command");
-    officers.act(&["product", capture.to_str().unwrap(), "--out", out.to_str().unwrap(), "--why", "a test"]);
+    let (ranges, sections) = (dir.join("lines.toml"), sections.replace("LINES", "lines.toml"));
+    fs::write(&ranges, LINES).unwrap();
+    let mut command =
+        vec!["product", capture.to_str().unwrap(), "--out", out.to_str().unwrap(), "--why", "a test"];
+    if sections.contains("static") {
+        command.extend(["--static", ranges.to_str().unwrap()]);
+    }
+    officers.act(&command);
+    let sections = sections.replace("lines.toml", ranges.to_str().unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let arriving = function(listener, 2);
@@ -190,6 +199,18 @@ fn leases_are_followed_where_the_configuration_says_so() {
     assert!(expected > 300 && recalled >= 50, "{expected} {recalled}");
 }
 
+const LINES: &str = "[[range]]\nnetworks = [\"203.0.113.7\"]\nsubscriber = \"line 9\"\n";
+
+#[test]
+fn ranges_of_a_file_are_their_subscribers() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = dir.path().join("lines.pcap");
+    write(&capture, two_hosts());
+    let ranges = "[radius]\nfollow = true\nstatic = \"LINES\"\n";
+    let (_, _, given) = replayed_as_the_command_does(&capture, "user:line 9", "\"16MiB\"", ranges);
+    assert_eq!(packets(&given), 500, "from the first packet to the last");
+}
+
 /// PPP gives an address and takes it back, in the same frames that carry the packets.
 #[test]
 fn sessions_of_pppoe_are_followed_where_the_configuration_says_so() {
@@ -247,6 +268,25 @@ fn write_session(path: &Path) {
     radius(1100, (nas_acct, acct), 4, 2, &[user, address, session, &[40, 6, 0, 0, 0, 1]]);
     radius(4000, (nas_acct, acct), 4, 3, &[user, address, session, &[40, 6, 0, 0, 0, 2]]);
     write(path, frames);
+}
+
+/// RADIUS over TCP, a request cut in the middle: the thread that intercepts has it from the workers.
+#[test]
+fn sessions_by_radius_over_tcp_are_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    let capture = dir.path().join("tcp.pcap");
+    let mut frames = two_hosts();
+    let (nas, server) = ("192.0.2.1:40000".parse().unwrap(), "192.0.2.9:1812".parse().unwrap());
+    let request = radius_packet(1, 1, &[b"\x01\x05bob"]);
+    let accept = radius_packet(2, 1, &[b"\x08\x06\xcb\x00\x71\x07"]);
+    frames.push((990, tcp::segment(nas, server, 99, tcp::SYN, &[])));
+    frames.push((994, tcp::segment(nas, server, 100, tcp::ACK, &request[..9])));
+    frames.push((995, tcp::segment(nas, server, 109, tcp::ACK, &request[9..])));
+    frames.push((1000, tcp::segment(server, nas, 500, tcp::ACK, &accept)));
+    write(&capture, frames);
+    let radius = "[radius]\nfollow = true\n";
+    let (_, _, given) = replayed_as_the_command_does(&capture, "user:bob", "\"16MiB\"", radius);
+    assert_eq!(packets(&given), 400, "from the Access-Accept on");
 }
 
 fn radius_packet(code: u8, id: u8, attributes: &[&[u8]]) -> Vec<u8> {

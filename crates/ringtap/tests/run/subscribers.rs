@@ -10,6 +10,7 @@ use ringtap_capture::live::{Injector, Source};
 use ringtap_model::{SessionEnd, SessionSource};
 use ringtap_store::IdentityReader;
 use ringtap_testing::pppoe::{Link, PADT, Side, line};
+use ringtap_testing::tcp;
 
 use crate::daemon::{Daemon, Place};
 use crate::wire::{INTERFACE, assert_inside, inside};
@@ -71,6 +72,8 @@ fn inside_killed() {
         assert_eq!((ended.end_cause, ended.octets_in), (Some(SessionEnd::Stopped), Some(1_234)));
         assert!(ended.addresses.iter().all(|held| held.until == ended.end), "{ended:?}");
         assert_eq!(IdentityReader::open(&records).unwrap().named("eve", None).unwrap(), []);
+        let line = who_had("198.51.100.9", &records);
+        assert!(line.contains("Example Ltd") && line.contains("lines.toml:1"), "{line}");
         let told = who_had("203.0.113.7:443", &records);
         assert!(told.contains("bob") && told.contains("Framed-IP-Address"), "{told}");
         for personal in ["bob", "203.0.113.7", "2001:db8:7"] {
@@ -124,6 +127,39 @@ fn inside_killed_with_leases() {
         for personal in ["phone", "203.0.113.9", "02:00:5e"] {
             assert!(!first_log.contains(personal) && !log.contains(personal), "{first_log}\n{log}");
         }
+    }
+}
+
+#[test]
+fn sessions_by_radius_over_tcp() {
+    inside("subscribers::inside_by_tcp");
+}
+
+#[test]
+#[ignore = "started in a network namespace by `sessions_by_radius_over_tcp`"]
+fn inside_by_tcp() {
+    assert_inside();
+    for workers in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut place = configured(dir.path(), workers);
+        let mut daemon = started(&mut place);
+        let [start, answer] = [START, ANSWER].map(bytes);
+        let (nas, server) = ("192.0.2.1:40000".parse().unwrap(), "192.0.2.250:1813".parse().unwrap());
+        let ethernet = |packet: Vec<u8>| [&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0][..], &packet].concat();
+        inject(&[
+            ethernet(tcp::segment(nas, server, 99, tcp::SYN, &[])),
+            ethernet(tcp::segment(nas, server, 100, tcp::ACK, &start[..25])),
+            ethernet(tcp::segment(nas, server, 125, tcp::ACK, &start[25..])),
+            ethernet(tcp::segment(server, nas, 7, tcp::ACK, &answer)),
+        ]);
+        daemon.counts(READ, |read| read == 2);
+        assert_eq!(daemon.metric("ringtap_radius_packets_total{what=\"right\"}"), 2);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        daemon.signal("TERM");
+        let (status, log) = daemon.end();
+        assert_eq!(status, Some(0), "{log}");
+        let told = who_had("203.0.113.7", &dir.path().join("records"));
+        assert!(told.contains("bob"), "{told}");
     }
 }
 
@@ -195,10 +231,13 @@ fn configured(dir: &Path, workers: u8) -> Place {
     let secrets = dir.join("secrets");
     fs::write(&secrets, "192.0.2.0/28 testing123\n").unwrap();
     fs::set_permissions(&secrets, fs::Permissions::from_mode(0o600)).unwrap();
+    let lines = dir.join("lines.toml");
+    fs::write(&lines, "[[range]]\nnetworks = [\"198.51.100.0/28\"]\nsubscriber = \"Example Ltd\"\n").unwrap();
     let path = place.configure(&format!("{INTERFACE}\nworkers = {workers}"), "");
     let text = fs::read_to_string(&path).unwrap();
     let radius =
         format!("[radius]\nfollow = true\ndhcp = true\npppoe = true\nsecrets = \"{}\"\n", secrets.display());
+    let radius = format!("{radius}static = \"{}\"\n", lines.display());
     fs::write(&path, format!("{text}{radius}")).unwrap();
     place
 }
@@ -236,9 +275,12 @@ fn inject(frames: &[Vec<u8>]) {
     injector.flush().unwrap();
 }
 
+fn bytes(hex: &str) -> Vec<u8> {
+    (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+}
+
 fn frame(src: Host, dst: Host, hex: &str) -> Vec<u8> {
-    let payload: Vec<u8> =
-        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect();
+    let payload = bytes(hex);
     let length = 28 + payload.len() as u16;
     let mut frame = vec![2, 0, 0, 0, 0, dst.0, 2, 0, 0, 0, 0, src.0, 8, 0, 0x45, 0];
     frame.extend(length.to_be_bytes());

@@ -4,8 +4,9 @@ use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::sip::FramingProgress;
 use ringtap_wire::websocket;
 
-use super::framing::{Delivery, Output, TurnStream, carries_turn, consume_sip, is_upgrade};
+use super::framing::{Delivery, MessageKind, Output, TurnStream, carries_turn, consume_sip, is_upgrade};
 use super::long::{LongMessage, MAX_FRONT};
+use crate::tcp_wants::TcpFraming;
 
 /// A hole that is still there after this long was lost by the capture, not on the way.
 const HOLE_LIMIT: Nanos = Nanos::from_secs(3);
@@ -24,6 +25,8 @@ pub(super) struct HalfConnection {
     websocket: bool,
     /// Carries TURN (RFC 8656).
     turn: Option<TurnStream>,
+    /// Carries what the added tracker wants.
+    added: Option<fn(&[u8]) -> TcpFraming>,
     /// Bytes in order that are not yet a whole message.
     buffer: Vec<u8>,
     /// Frames that `buffer` came from, ascending: a segment that filled a hole was captured after those
@@ -63,13 +66,19 @@ impl Segment {
 }
 
 impl HalfConnection {
-    pub(super) fn new(key: (Endpoint, Endpoint), hash: u64, now: Nanos) -> Self {
+    pub(super) fn new(
+        key: (Endpoint, Endpoint),
+        hash: u64,
+        now: Nanos,
+        added: Option<fn(&[u8]) -> TcpFraming>,
+    ) -> Self {
         Self {
             key,
             hash,
             next: None,
             websocket: false,
             turn: None,
+            added,
             buffer: Vec::new(),
             frames: Vec::new(),
             last_frame: 0,
@@ -205,7 +214,7 @@ impl HalfConnection {
         if self.long.take().is_some() && !self.buffer.is_empty() {
             (output.deliver)(Delivery {
                 bytes: &self.buffer,
-                is_turn: false,
+                kind: MessageKind::Sip,
                 transport: Transport::Tcp,
                 time: output.time,
                 frames: &self.frames,
@@ -324,7 +333,9 @@ impl HalfConnection {
         }
         let ports = self.ports();
         let mut long = None;
-        let used = if let Some(turn) = &mut self.turn {
+        let used = if let Some(framing) = self.added {
+            self.consume_added(framing, output)
+        } else if let Some(turn) = &mut self.turn {
             turn.consume(&self.buffer, (ports, &self.frames), output)
         } else if self.websocket {
             self.consume_websocket(output)
@@ -349,7 +360,28 @@ impl HalfConnection {
 
     /// Whether what it carries is framed by something else than SIP.
     fn is_special(&self) -> bool {
-        self.websocket || self.turn.is_some()
+        self.websocket || self.turn.is_some() || self.added.is_some()
+    }
+
+    /// Hands on each whole message of the added tracker; gives the bytes used.
+    fn consume_added<D: FnMut(Delivery<'_>)>(
+        &mut self,
+        framing: fn(&[u8]) -> TcpFraming,
+        output: &mut Output<'_, D>,
+    ) -> usize {
+        let mut used = 0;
+        while let Some(rest) = self.buffer.get(used..).filter(|rest| !rest.is_empty()) {
+            let (len, time) = match framing(rest) {
+                TcpFraming::Incomplete => break,
+                TcpFraming::OutOfStep => return self.buffer.len(),
+                TcpFraming::Message(len) => (len.clamp(1, rest.len()), output.time),
+            };
+            let (bytes, frames) = (&rest[..len], &self.frames[..]);
+            let (kind, transport) = (MessageKind::Added, Transport::Tcp);
+            (output.deliver)(Delivery { bytes, kind, transport, time, frames });
+            used += len;
+        }
+        used
     }
 
     /// Throws bytes away that were read. What was large gives its memory back.
@@ -403,7 +435,7 @@ impl HalfConnection {
             if header.fin {
                 (output.deliver)(Delivery {
                     bytes: &self.message,
-                    is_turn: false,
+                    kind: MessageKind::Sip,
                     transport: Transport::Ws,
                     time: output.time,
                     frames: &self.frames,

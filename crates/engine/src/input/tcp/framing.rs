@@ -24,11 +24,20 @@ pub(crate) struct TcpCounts {
     pub(crate) overflow: u64,
 }
 
+/// What a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MessageKind {
+    Sip,
+    /// STUN or TURN channel data.
+    Turn,
+    /// What the added tracker wants.
+    Added,
+}
+
 /// A whole message out of a connection.
 pub(crate) struct Delivery<'a> {
     pub(crate) bytes: &'a [u8],
-    /// STUN or TURN channel data, not SIP.
-    pub(crate) is_turn: bool,
+    pub(crate) kind: MessageKind,
     pub(crate) transport: Transport,
     pub(crate) time: Nanos,
     pub(crate) frames: &'a [u64],
@@ -39,14 +48,14 @@ impl Delivery<'_> {
     pub(crate) fn into_owned(self, (src, dst): (Endpoint, Endpoint)) -> DeliveredMessage {
         let hop = Hop { time: self.time, src, dst, transport: self.transport, ip_id: 0 };
         let (bytes, frames) = (self.bytes.to_vec(), self.frames.to_vec());
-        DeliveredMessage { bytes, is_turn: self.is_turn, hop, frames }
+        DeliveredMessage { bytes, kind: self.kind, hop, frames }
     }
 }
 
 /// See [`Delivery::into_owned`].
 pub(crate) struct DeliveredMessage {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) is_turn: bool,
+    pub(crate) kind: MessageKind,
     pub(crate) hop: Hop,
     pub(crate) frames: Vec<u64>,
 }
@@ -104,7 +113,7 @@ impl TurnStream {
                         self.channel = Some(u16::from_be_bytes([k0, k1]));
                     }
                     let (bytes, transport, time) = (&rest[..len], Transport::Tcp, output.time);
-                    (output.deliver)(Delivery { bytes, is_turn: true, transport, time, frames });
+                    (output.deliver)(Delivery { bytes, kind: MessageKind::Turn, transport, time, frames });
                     used += next;
                 }
                 TurnFraming::OutOfStep => self.is_out_of_step = true,
@@ -153,7 +162,7 @@ pub(super) fn consume_sip<D: FnMut(Delivery<'_>)>(
                 let front = if len > sip::MAX_MESSAGE { MAX_FRONT } else { len };
                 (output.deliver)(Delivery {
                     bytes: &rest[..front],
-                    is_turn: false,
+                    kind: MessageKind::Sip,
                     transport: Transport::Tcp,
                     time: output.time,
                     frames,

@@ -2,7 +2,7 @@
 //!
 //! Any cut, any order, retransmitted, overlapping, starting in mid-stream. Only connections that carry
 //! signalling are followed: one that talks on port 5060, begins a segment with a SIP message or one of TURN
-//! (RFC 8656), or upgrades to WebSocket.
+//! (RFC 8656), or upgrades to WebSocket; and those on ports that an added tracker wants, by its framing.
 
 mod direction;
 mod framing;
@@ -15,7 +15,7 @@ use ringtap_wire::frame::{Tcp, TcpFlags};
 use ringtap_wire::sip;
 
 use direction::HalfConnection;
-pub(crate) use framing::{DeliveredMessage, Delivery, TcpCounts};
+pub(crate) use framing::{DeliveredMessage, Delivery, MessageKind, TcpCounts};
 use framing::{Output, carries_turn, is_upgrade};
 
 use crate::media::{FlowKey, Key};
@@ -24,6 +24,7 @@ use crate::table::index::{Index, NONE};
 use crate::table::queues::Queues;
 use crate::table::slots::{Slots, Ticket};
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
+use crate::tcp_wants::TcpWants;
 
 /// A connection without data for this long is forgotten; a later message starts it anew.
 const IDLE: Nanos = Nanos::from_secs(600);
@@ -45,6 +46,8 @@ pub(crate) struct Connections {
     memory: usize,
     max_memory: usize,
     scratch: Vec<u8>,
+    /// What the added tracker wants.
+    added: Option<TcpWants>,
     pub(crate) counts: TcpCounts,
 }
 
@@ -62,8 +65,14 @@ impl Connections {
             memory: 0,
             max_memory,
             scratch: Vec::new(),
+            added: None,
             counts: TcpCounts::default(),
         }
+    }
+
+    /// The same, and for connections that an added tracker wants.
+    pub(crate) fn and_added(self, added: Option<TcpWants>) -> Self {
+        Self { added, ..self }
     }
 
     /// Takes one segment and hands on each message that it completes.
@@ -196,15 +205,17 @@ impl Connections {
     }
 
     fn begin(&mut self, key: (Endpoint, Endpoint), hash: u64, tcp: &Tcp<'_>, now: Nanos) -> Option<u32> {
-        let wanted = is_wanted((key.0.port, key.1.port), tcp.flags, tcp.data);
-        if !wanted {
+        let ports = (key.0.port, key.1.port);
+        let added = self.added.filter(|added| added.is_on(ports)).map(|added| added.framing);
+        let is_of_added = added.is_some() && (tcp.flags.syn() || tcp.len > 0);
+        if !is_of_added && !is_wanted(ports, tcp.flags, tcp.data) {
             return None;
         }
         // One that has not said anything yet gives way; one that has delivered messages does not.
         if self.halves.is_full() {
             self.evict(SILENT);
         }
-        let half = HalfConnection::new(key, hash, now);
+        let half = HalfConnection::new(key, hash, now, added);
         let Some(slot) = self.halves.insert(half) else {
             self.counts.refused += 1;
             return None;
