@@ -115,7 +115,7 @@ pub use crate::config::{
 use crate::far_tier::FarTier;
 use crate::intercept::InterceptStart;
 pub use crate::intercept::functions;
-pub use crate::intercept::{FunctionFigures, OrderFigures, ProductReport};
+pub use crate::intercept::{FunctionFigures, OrderFigures, ProductReport, SnifferFigures};
 use crate::joining::{JoinCounts, Joining};
 pub use crate::kpis::KpiRollups;
 use crate::locks::Locks;

@@ -137,9 +137,8 @@ impl Check<'_> {
     /// The register of warrants, and its key; how many files were read.
     fn interception(&mut self) -> usize {
         let intercept = self.file.config.intercept.clone();
-        let Some(register) = intercept.register() else { return 0 };
-        let product = intercept.product().unwrap_or(register);
-        for (key, problem) in crate::intercept::check(register, product, &intercept) {
+        let Some(product) = intercept.product() else { return 0 };
+        for (key, problem) in crate::intercept::check(product, &intercept) {
             self.problem("intercept", key, problem);
         }
         [intercept.key_file(), intercept.functions()].into_iter().flatten().count()

@@ -189,6 +189,7 @@ impl Config {
             .chain(self.radius.secret_file().map(Path::to_owned))
             .chain(self.intercept.key_file().map(Path::to_owned))
             .chain(self.intercept.functions().map(Path::to_owned))
+            .chain([self.intercept.certificate_key().to_owned()])
             .chain(self.warrants.key_file().map(Path::to_owned))
             .chain(self.notify_files())
             .chain(self.hook_files())
