@@ -1,6 +1,7 @@
 //! The latest changes, and all that holds now.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use ringtap_model::{Id, Identity, Nanos};
@@ -25,6 +26,9 @@ pub(crate) struct Log {
     sessions: BTreeMap<Id, Identity>,
     /// Up to when everything was told.
     followed: Nanos,
+    /// What may become a target's, and how many of these there were: nobody is told later than the others.
+    soon: VecDeque<Message>,
+    last_soon: u64,
     /// Sessions that nobody can be told of any more who was not told in time: there are too many.
     pub(crate) dropped: u64,
 }
@@ -61,6 +65,27 @@ impl Log {
             self.dropped += 1;
         }
         self.push(What::Session { record: Box::new(record.clone()), is_open }, at);
+    }
+
+    /// These may become a target's, by a packet of that time.
+    pub(crate) fn soon(&mut self, networks: &[(IpAddr, u8)], at: Nanos) {
+        self.last_soon += 1;
+        let soon = FromProbe::Soon { networks: networks.to_vec(), at_ns: at.0 };
+        self.soon.push_back(framed(&soon).unwrap_or_default().into());
+        if self.soon.len() > MOST_SOON {
+            self.soon.pop_front();
+        }
+    }
+
+    /// How many of these there were.
+    pub(crate) fn last_soon(&self) -> u64 {
+        self.last_soon
+    }
+
+    /// Those behind that one which are remembered.
+    pub(crate) fn soon_behind(&self, number: u64) -> impl Iterator<Item = &Message> {
+        let missing = usize::try_from(self.last_soon.saturating_sub(number)).unwrap_or(usize::MAX);
+        self.soon.range(self.soon.len().saturating_sub(missing)..)
     }
 
     fn push(&mut self, what: What, at: Nanos) {
@@ -102,6 +127,8 @@ fn message(change: Change) -> Message {
 
 /// Bytes of the latest changes: a sniffer that was away for longer is told all.
 const MOST_BYTES: usize = 64 << 20;
+/// Networks that may become a target's: those of a moment.
+const MOST_SOON: usize = 4096;
 /// Sessions of targets.
 const MOST_SESSIONS: usize = 1_000_000;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -129,6 +129,12 @@ impl Probe {
     /// The session of a target, as it is from that time on. `is_open`: it was open when an order began.
     pub fn session(&self, record: &Identity, is_open: bool, at: Nanos) {
         self.shared.change(|log| log.session(record, is_open, at));
+    }
+
+    /// These networks may become a target's, by a packet of that time: sniffers keep their packets.
+    pub fn soon(&self, networks: &[(IpAddr, u8)], at: Nanos) {
+        self.shared.state().log.soon(networks, at);
+        self.shared.changed.send_replace(());
     }
 
     /// Every change before that time has been told.
@@ -273,7 +279,7 @@ async fn send(
     mut has: Option<u64>,
 ) -> io::Result<()> {
     let mut changed = shared.changed.subscribe();
-    let mut told = None;
+    let (mut told, mut told_soon) = (None, shared.state().log.last_soon());
     loop {
         let is_ending = shared.is_ending();
         let (messages, followed) = {
@@ -294,7 +300,9 @@ async fn send(
                 }
             };
             has = messages.as_ref().map(|_| state.log.last());
-            let messages = messages.unwrap_or_default();
+            let mut messages = messages.unwrap_or_default();
+            messages.extend(state.log.soon_behind(told_soon).cloned());
+            told_soon = state.log.last_soon();
             (messages, state.log.followed())
         };
         for message in &messages {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -33,6 +33,8 @@ pub struct Sniffer {
 pub struct Heard {
     /// Changes, in order.
     pub changes: Vec<Change>,
+    /// Networks that may become a target's, each with the time of the packet that says so.
+    pub soon: Vec<((IpAddr, u8), Nanos)>,
     /// Every change before that time has been heard.
     pub until: Nanos,
     /// Whether there is a connection.
@@ -55,6 +57,7 @@ struct State {
     run: u64,
     has: u64,
     waiting: VecDeque<Change>,
+    soon: Vec<((IpAddr, u8), Nanos)>,
     until: Nanos,
     is_connected: bool,
     /// A restart has been heard, and not yet all that holds.
@@ -103,7 +106,8 @@ impl Sniffer {
     pub fn take(&self) -> Heard {
         let mut state = self.shared.state();
         let changes = state.waiting.drain(..).collect();
-        let heard = Heard { changes, until: state.until, is_connected: state.is_connected };
+        let soon = std::mem::take(&mut state.soon);
+        let heard = Heard { changes, soon, until: state.until, is_connected: state.is_connected };
         drop(state);
         self.shared.taken.notify_one();
         heard
@@ -213,6 +217,10 @@ async fn hear(shared: &Shared, from: &mut (impl AsyncRead + Unpin), run: u64) ->
                     state.until = state.until.max(Nanos(until_ns));
                 }
             }
+            FromProbe::Soon { networks, at_ns } => {
+                let room = MOST_SOON.saturating_sub(state.soon.len());
+                state.soon.extend(networks.into_iter().take(room).map(|network| (network, Nanos(at_ns))));
+            }
             FromProbe::Change(change) => {
                 state.change(change, run)?;
             }
@@ -276,5 +284,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 const BETWEEN: Duration = Duration::from_millis(500);
 /// How long what waits at the end is sent.
 const LAST: Duration = Duration::from_millis(100);
+/// Networks that wait to be looked at.
+const MOST_SOON: usize = 65_536;
 /// Changes that wait to be applied.
 const MOST_WAITING: usize = 65_536;

@@ -1,6 +1,7 @@
 //! What goes over the connection: messages in JSON, each behind its length in four bytes.
 
 use std::io;
+use std::net::IpAddr;
 
 use ringtap_model::Nanos;
 use ringtap_warrant::Liid;
@@ -28,6 +29,9 @@ pub(crate) enum FromProbe {
     Welcome { version: u32, run: u64 },
     /// Something changed.
     Change(Change),
+    /// Addresses that may become a target's, with the time of the packet that says so: before it is known, so
+    /// that their packets are kept.
+    Soon { networks: Vec<(IpAddr, u8)>, at_ns: u64 },
     /// Every change before that time has been told; and the probe's clock.
     Followed { until_ns: u64, clock_ns: u64 },
 }

@@ -78,8 +78,9 @@ fn hear(sniffer: &Sniffer, mut heard: Heard, is_it: impl Fn(&Heard) -> bool) -> 
     while !is_it(&heard) {
         assert!(began.elapsed() < Duration::from_secs(20), "{heard:?}, {:?}", sniffer.take_problem());
         std::thread::sleep(Duration::from_millis(1));
-        let Heard { changes, until, is_connected } = sniffer.take();
+        let Heard { changes, soon, until, is_connected } = sniffer.take();
         heard.changes.extend(changes);
+        heard.soon.extend(soon);
         (heard.until, heard.is_connected) = (until, is_connected);
     }
     heard
@@ -123,6 +124,20 @@ fn what_changes_is_told_in_order_and_once_before_its_time_is() {
     assert!(
         matches!(&heard.changes[1].what, What::Session { record, is_open: true } if record.id.0[15] == 4)
     );
+}
+
+#[test]
+fn what_may_become_a_targets_is_told_at_once_to_those_who_are_there() {
+    let authority = Authority::new();
+    let probe = probe(&authority, "127.0.0.1:0", 1);
+    let networks = [("203.0.113.7".parse().unwrap(), 32), ("2001:db8:7::".parse().unwrap(), 56)];
+    probe.soon(&networks, Nanos(5));
+    probe.followed(Nanos(10));
+    let east = sniffer(&authority, probe.address().unwrap(), "east");
+    assert_eq!(heard_until(&east, 10).soon, [], "that was before it came");
+    probe.soon(&networks, Nanos(12));
+    let heard = hear(&east, Heard::default(), |heard| heard.soon.len() == 2);
+    assert_eq!(heard.soon, networks.map(|network| (network, Nanos(12))));
 }
 
 #[test]

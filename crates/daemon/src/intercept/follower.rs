@@ -9,15 +9,16 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use ringtap_engine::Targets;
-use ringtap_intercept::{Interception, PassedFrame};
+use ringtap_intercept::{Interception, PassedFrame, Scout};
 use ringtap_model::{Frame, Nanos};
-use ringtap_remote::{Change, What};
+use ringtap_remote::{Change, Heard, What};
 use ringtap_report::time;
 use ringtap_store::{CountsHandle, IdentityReader};
 use ringtap_warrant::{Liid, Order};
@@ -49,6 +50,9 @@ pub(crate) struct Follower {
     rotated: Instant,
     kept: Instant,
     since: Nanos,
+    /// Looks ahead; none in a replay, which has time.
+    scout: Option<Scout>,
+    activations: Activations,
     /// Frames for which there was no room until the probe was heard.
     unheard: u64,
     /// When the workers had ended.
@@ -84,6 +88,7 @@ impl Follower {
         is_replay: bool,
     ) -> Self {
         let since = time::now();
+        let scout = (!is_replay).then(|| Scout::new(Arc::clone(&targets)));
         // A sniffer that begins does not know whose an address was before.
         let followed = if placement.is_sniffer() && !is_replay { since } else { Nanos::ZERO };
         Self {
@@ -102,6 +107,8 @@ impl Follower {
             rotated: Instant::now(),
             kept: Instant::now(),
             since,
+            scout,
+            activations: Activations::default(),
             unheard: 0,
             ended: None,
             lost_before: HashMap::new(),
@@ -187,10 +194,20 @@ impl Follower {
 
     /// Takes what workers have passed on; whether there was anything.
     fn take(&mut self) -> bool {
-        let mut any = false;
+        let (mut any, mut ahead) = (false, None);
         for link in &self.links {
             for frame in std::iter::from_fn(|| link.ring.pop()).take(MOST_TAKEN) {
                 any = true;
+                if frame.is_marked
+                    && let Some(scout) = &mut self.scout
+                {
+                    let networks = scout.see(&frame.frame());
+                    if !networks.is_empty() {
+                        self.activations.note(frame.time);
+                        self.placement.soon(&networks, frame.time);
+                        ahead = Some(ahead.map_or(frame.time, |from: Nanos| from.min(frame.time)));
+                    }
+                }
                 if self.waiting_bytes > MOST_WAITING && self.placement.is_sniffer() {
                     self.unheard += 1;
                     continue;
@@ -199,13 +216,18 @@ impl Follower {
                 self.waiting.push(Reverse(Waiting::Frame(frame)));
             }
         }
+        if let Some(from) = ahead {
+            self.remember(from);
+        }
         any
     }
 
     /// Hears a probe: what it says counts in its order among the frames.
     fn hear(&mut self) {
         let Some(told) = self.placement.told() else { return };
-        for change in told.hear() {
+        let Heard { changes, soon, .. } = told.hear();
+        self.look_ahead(&soon);
+        for change in changes {
             if change.what == What::Restart {
                 // What was told before may not hold any more.
                 self.waiting.retain(|Reverse(waiting)| matches!(waiting, Waiting::Frame(_)));
@@ -214,6 +236,21 @@ impl Follower {
                 true => self.apply(change, self.followed),
                 false => self.waiting.push(Reverse(Waiting::Change(change))),
             }
+        }
+    }
+
+    /// The probe has seen that these may become a target's.
+    fn look_ahead(&mut self, soon: &[((IpAddr, u8), Nanos)]) {
+        let Some(scout) = &mut self.scout else { return };
+        let mut from = None;
+        for (network, at) in soon {
+            if scout.open(*network, *at) {
+                self.activations.note(*at);
+                from = Some(from.map_or(*at, |from: Nanos| from.min(*at)));
+            }
+        }
+        if let Some(from) = from {
+            self.remember(from);
         }
     }
 
@@ -283,10 +320,14 @@ impl Follower {
         }
     }
 
-    /// Takes targets' frames since that time out of what workers remember: those that they did not pass on,
-    /// each once.
     fn recall(&mut self, from: Nanos) {
         self.recall_from = None;
+        self.remember(from);
+    }
+
+    /// Takes targets' frames since that time out of what workers remember: those that they did not pass on,
+    /// each once.
+    fn remember(&mut self, from: Nanos) {
         let Self { interception, links, targets, .. } = self;
         let accounts = interception.product();
         let mut found = Vec::new();
@@ -324,6 +365,9 @@ impl Follower {
     /// These are the orders now: who delivers has to know them before they count.
     fn take_orders(&mut self, orders: &[Order]) {
         let lost = self.lost();
+        if let Some(scout) = &mut self.scout {
+            scout.replace_orders(orders);
+        }
         self.lost_before.retain(|liid, _| orders.iter().any(|order| order.liid == *liid));
         for order in orders {
             self.lost_before.entry(order.liid.clone()).or_insert(lost);
@@ -375,6 +419,9 @@ impl Follower {
             return;
         }
         self.kept = Instant::now();
+        if let Some(scout) = &mut self.scout {
+            scout.advance(time::now());
+        }
         let before = self.followed.since(LATE);
         let accounts = self.interception.product();
         accounts.forget_recalled(before);
@@ -433,12 +480,37 @@ impl Follower {
             register_usable: self.placement.is_usable(),
             remembers_ms,
             remembered_too_little: self.remembered_too_little,
+            activations: self.activations.count,
+            activation_us: self.activations.mean().micros(),
+            slowest_activation_us: self.activations.slowest.micros(),
             orders,
             functions: functions.collect(),
             gaps: self.placement.gaps(),
             public_key: self.public_key.clone(),
             sniffers: self.placement.sniffers(time::now()),
         }
+    }
+}
+
+/// How long it took until packets of addresses were wanted, from the packets that named these.
+#[derive(Debug, Default)]
+struct Activations {
+    count: u64,
+    sum: Nanos,
+    slowest: Nanos,
+}
+
+impl Activations {
+    /// Now they are, because of a packet of that time.
+    fn note(&mut self, time: Nanos) {
+        let took = time::now().since(time);
+        self.count += 1;
+        self.sum = self.sum + took;
+        self.slowest = self.slowest.max(took);
+    }
+
+    fn mean(&self) -> Nanos {
+        Nanos(self.sum.0 / self.count.max(1))
     }
 }
 
@@ -452,8 +524,8 @@ const LATE: Nanos = Nanos::from_secs(2);
 const MOST_TAKEN: usize = 16_384;
 /// Bytes of frames that wait.
 const MOST_WAITING: usize = 256 << 20;
-/// How long nothing is waited for.
-const PAUSE: Duration = Duration::from_millis(5);
+/// How long nothing is waited for: the same with targets and without.
+const PAUSE: Duration = Duration::from_micros(500);
 const REPLAY_PAUSE: Duration = Duration::from_micros(50);
 /// How long a worker is waited for that is in the middle of a batch.
 const PATIENCE: Duration = Duration::from_secs(1);

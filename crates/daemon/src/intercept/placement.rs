@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::hash::{BuildHasher, RandomState};
-use std::net::{SocketAddr, TcpListener};
+use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,6 +118,13 @@ impl Placement {
         match self {
             Self::Register(..) => until,
             Self::Probe(told) => until.min(told.until()),
+        }
+    }
+
+    /// These networks may become a target's: sniffers keep their packets.
+    pub(crate) fn soon(&self, networks: &[(IpAddr, u8)], at: Nanos) {
+        if let Self::Register(_, Some(probe)) = self {
+            probe.soon(networks, at);
         }
     }
 

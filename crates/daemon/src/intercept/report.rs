@@ -23,6 +23,16 @@ pub struct ProductReport {
     pub remembers_ms: Option<u64>,
     /// How often an order, session or call began before that.
     pub remembered_too_little: u64,
+    /// How often a packet said that an address may become a target's, how long after it had passed the
+    /// address's packets were wanted, and the longest of these times.
+    #[serde(default)]
+    pub activations: u64,
+    /// See `activations`: the mean.
+    #[serde(default)]
+    pub activation_us: u64,
+    /// See `activations`.
+    #[serde(default)]
+    pub slowest_activation_us: u64,
     /// The orders in force, and those that have just ended.
     pub orders: Vec<OrderFigures>,
     /// Interfaces of mediation functions.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use ringtap_intercept::Interception;
 use ringtap_model::{HeldAddress, Id, Identity, Nanos};
-use ringtap_remote::{Change, Confirmation, Sniffer, Stop, What};
+use ringtap_remote::{Change, Confirmation, Heard, Sniffer, Stop, What};
 use ringtap_warrant::Order;
 
 use super::accounts::{Accounts, Changes};
@@ -50,7 +50,7 @@ impl Told {
     }
 
     /// What was heard since the last time, in order.
-    pub(crate) fn hear(&mut self) -> Vec<Change> {
+    pub(crate) fn hear(&mut self) -> Heard {
         let heard = self.link.take();
         self.until = heard.until;
         self.is_connected = heard.is_connected;
@@ -64,7 +64,7 @@ impl Told {
                  as memory goes"
             );
         }
-        heard.changes
+        heard
     }
 
     /// Up to when it is known whose an address is.

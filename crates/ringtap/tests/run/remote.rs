@@ -190,7 +190,9 @@ fn inside_same() {
     });
     let status = sniffer(&probe_dir);
     assert!(status["unconfirmed"] == 0 && status["restarts"] == 1, "{status}");
-    assert!(status["report"]["orders"][0]["recalled"].as_u64() > Some(100), "{status}");
+    // Known as targets half a second later, their packets are wanted at once: how soon, benchmarks tell.
+    assert!(status["report"]["activations"].as_u64() >= Some(1), "{status}");
+    assert!(report(&probe_dir)["activations"].as_u64() >= Some(1), "{}", report(&probe_dir));
     let shown = pair.show();
     assert!(
         shown.contains("east.example.org: connected") && shown.contains("east.example.org: 0 events"),

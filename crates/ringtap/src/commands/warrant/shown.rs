@@ -97,6 +97,13 @@ fn write_product(warrant: &Warrant, report: &ProductReport, out: &mut dyn Write)
         let times = counted(report.remembered_too_little, "time");
         line("gaps", &format!("{times}, somebody became a target before what is remembered: raise `ring`"))?;
     }
+    if report.activations > 0 {
+        let (mean, slowest) = (report.activation_us as f64 / 1e3, report.slowest_activation_us as f64 / 1e3);
+        line(
+            "activation",
+            &format!("{mean:.1} ms after the packet that names an address, {slowest:.1} at most"),
+        )?;
+    }
     for (name, count, what) in [
         ("unattributed", figures.unattributed, "packets of shared addresses, without ports: not given"),
         ("cut", figures.cut, "packets, given as far as they were captured"),
@@ -154,8 +161,12 @@ fn sniffer_lines(warrant: &Warrant, sniffer: &SnifferFigures) -> Vec<String> {
         let (octets, recalled, lost) = (figures.octets, figures.recalled, figures.lost);
         lines.push(format!(
             "{name}: {events}, {packets}, {octets} octets; {recalled} recalled, {lost} frames of anybody \
-             lost, {} unwritten, {} undelivered",
-            figures.unwritten, figures.undelivered
+             lost, {} unwritten, {} undelivered; activation {:.1} ms after the packet that names an address, \
+             {:.1} at most",
+            figures.unwritten,
+            figures.undelivered,
+            report.activation_us as f64 / 1e3,
+            report.slowest_activation_us as f64 / 1e3,
         ));
         lines.extend(figures.manifest.as_ref().map(|manifest| {
             format!("{name}: signed up to manifest {manifest}, by the key {}", report.public_key)
