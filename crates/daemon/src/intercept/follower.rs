@@ -505,7 +505,7 @@ impl Activations {
     fn note(&mut self, time: Nanos) {
         let took = time::now().since(time);
         self.count += 1;
-        self.sum = self.sum + took;
+        self.sum += took;
         self.slowest = self.slowest.max(took);
     }
 
