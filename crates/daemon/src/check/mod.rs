@@ -45,6 +45,7 @@ pub fn check(file: &ConfigFile) -> CheckReport {
     let mut checked = check.capture();
     checked.extend(check.secrets());
     checked.extend(check.paths(user.as_ref()));
+    checked.extend(file.config.kept_by_law());
     let hooks = file.config.hooks();
     check.problems.extend(crate::hooks::check(file, &hooks));
     checked.extend(plural(hooks.len(), "hook", "hooks"));
