@@ -254,6 +254,7 @@ class Daemon:
         text = f"""[capture]
 interfaces = ["veth0"]
 ring = "256MiB"
+latency = "1ms"
 filter = "{filter}"
 [radius]
 follow = {'false' if keys and not officers else 'true'}

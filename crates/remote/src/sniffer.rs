@@ -39,10 +39,13 @@ pub struct Heard {
     pub until: Nanos,
     /// Whether there is a connection.
     pub is_connected: bool,
+    /// How far the probe's clock was from ours when it was last heard, at most.
+    pub clocks_apart: Nanos,
 }
 
 #[derive(Debug)]
 struct Shared {
+    clock: fn() -> Nanos,
     state: Mutex<State>,
     /// There is room for what the probe sends.
     taken: Notify,
@@ -60,6 +63,7 @@ struct State {
     soon: Vec<((IpAddr, u8), Nanos)>,
     until: Nanos,
     is_connected: bool,
+    clocks_apart: Nanos,
     /// A restart has been heard, and not yet all that holds.
     is_partial: bool,
     /// Why there is no connection.
@@ -75,12 +79,18 @@ struct Target {
 }
 
 impl Sniffer {
-    /// Begins to connect to the probe at an address, which has that name in its certificate.
+    /// Begins to connect to the probe at an address, which has that name in its certificate. `clock` is that of
+    /// the packets.
     ///
     /// # Errors
     ///
     /// The name is none, or the thread cannot be started.
-    pub fn start(address: SocketAddr, name: &str, credentials: &Credentials) -> io::Result<Self> {
+    pub fn start(
+        address: SocketAddr,
+        name: &str,
+        credentials: &Credentials,
+        clock: fn() -> Nanos,
+    ) -> io::Result<Self> {
         let name = ServerName::try_from(name.to_owned()).map_err(|_| {
             io::Error::new(
                 io::ErrorKind::InvalidInput,
@@ -90,6 +100,7 @@ impl Sniffer {
         let connector = TlsConnector::from(Arc::clone(&credentials.client));
         let target = Target { address, name, connector };
         let shared = Arc::new(Shared {
+            clock,
             state: Mutex::default(),
             taken: Notify::new(),
             applied: Notify::new(),
@@ -107,7 +118,8 @@ impl Sniffer {
         let mut state = self.shared.state();
         let changes = state.waiting.drain(..).collect();
         let soon = std::mem::take(&mut state.soon);
-        let heard = Heard { changes, soon, until: state.until, is_connected: state.is_connected };
+        let State { until, is_connected, clocks_apart, .. } = *state;
+        let heard = Heard { changes, soon, until, is_connected, clocks_apart };
         drop(state);
         self.shared.taken.notify_one();
         heard
@@ -212,7 +224,8 @@ async fn hear(shared: &Shared, from: &mut (impl AsyncRead + Unpin), run: u64) ->
             FromProbe::Welcome { .. } => {
                 return Err(invalid(format_args!("the probe welcomes twice")));
             }
-            FromProbe::Followed { until_ns, .. } => {
+            FromProbe::Followed { until_ns, clock_ns } => {
+                state.clocks_apart = Nanos((shared.clock)().0.abs_diff(clock_ns));
                 if !state.is_partial && state.run == run {
                     state.until = state.until.max(Nanos(until_ns));
                 }

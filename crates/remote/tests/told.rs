@@ -44,7 +44,7 @@ fn probe(authority: &Authority, at: &str, run: u64) -> Probe {
 }
 
 fn sniffer(authority: &Authority, address: SocketAddr, name: &str) -> Sniffer {
-    Sniffer::start(address, "probe", &authority.of(name)).unwrap()
+    Sniffer::start(address, "probe", &authority.of(name), clock).unwrap()
 }
 
 fn order(liid: &str, target: &str) -> Order {
@@ -78,10 +78,11 @@ fn hear(sniffer: &Sniffer, mut heard: Heard, is_it: impl Fn(&Heard) -> bool) -> 
     while !is_it(&heard) {
         assert!(began.elapsed() < Duration::from_secs(20), "{heard:?}, {:?}", sniffer.take_problem());
         std::thread::sleep(Duration::from_millis(1));
-        let Heard { changes, soon, until, is_connected } = sniffer.take();
-        heard.changes.extend(changes);
-        heard.soon.extend(soon);
-        (heard.until, heard.is_connected) = (until, is_connected);
+        let Heard { changes, soon, .. } = &mut heard;
+        let now = sniffer.take();
+        changes.extend(now.changes);
+        soon.extend(now.soon);
+        heard = Heard { changes: std::mem::take(changes), soon: std::mem::take(soon), ..now };
     }
     heard
 }
@@ -174,7 +175,7 @@ fn after_a_lost_connection_nothing_is_told_twice_and_another_run_tells_all() {
     let first = probe(&authority, "127.0.0.1:0", 1);
     let address = first.address().unwrap();
     let cut = Cut::new(address);
-    let east = Sniffer::start(cut.address, "probe", &authority.of("east")).unwrap();
+    let east = Sniffer::start(cut.address, "probe", &authority.of("east"), clock).unwrap();
     first.orders(&[order("LI-1", "user:alice")], Nanos(10));
     first.followed(Nanos(20));
     heard_until(&east, 20);
@@ -204,10 +205,10 @@ fn a_stranger_is_told_nothing_and_believed_nothing() {
     let address = probe.address().unwrap();
     // Nobody's name; a name of the list by another authority; and one who believes only the other authority.
     let strangers = [
-        Sniffer::start(address, "probe", &authority.of("north")).unwrap(),
-        Sniffer::start(address, "probe", &other.vouched_by(&authority, "east")).unwrap(),
-        Sniffer::start(address, "probe", &authority.vouched_by(&other, "east")).unwrap(),
-        Sniffer::start(address, "another", &authority.of("east")).unwrap(),
+        Sniffer::start(address, "probe", &authority.of("north"), clock).unwrap(),
+        Sniffer::start(address, "probe", &other.vouched_by(&authority, "east"), clock).unwrap(),
+        Sniffer::start(address, "probe", &authority.vouched_by(&other, "east"), clock).unwrap(),
+        Sniffer::start(address, "another", &authority.of("east"), clock).unwrap(),
     ];
     for stranger in &strangers {
         let began = Instant::now();

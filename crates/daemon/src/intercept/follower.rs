@@ -147,7 +147,8 @@ impl Follower {
                 self.note_additions(before, from);
             }
             let is_over = has_ended && self.is_over();
-            self.vouch(if is_over { Nanos::MAX } else { self.followed });
+            // Also at the end: what comes later, nobody has seen.
+            self.vouch();
             self.links.iter().zip(done).for_each(|(link, batches)| link.handled(batches));
             self.record();
             self.keep(is_over);
@@ -186,9 +187,9 @@ impl Follower {
     }
 
     /// Sniffers may rely on what they were told, up to that time: not before everything is known here.
-    fn vouch(&self, until: Nanos) {
+    fn vouch(&self) {
         if self.resuming.is_none() && self.placement.is_usable() {
-            self.placement.followed(until);
+            self.placement.followed(self.followed);
         }
     }
 

@@ -69,7 +69,7 @@ impl PlacementStart {
     /// The side of a sniffer, where it is one.
     pub(crate) fn told(&self) -> anyhow::Result<Option<Box<Told>>> {
         let Self::Sniffer { address, name, credentials } = self else { return Ok(None) };
-        let link = Sniffer::start(*address, name, credentials).context("[intercept] probe")?;
+        let link = Sniffer::start(*address, name, credentials, time::now).context("[intercept] probe")?;
         Ok(Some(Box::new(Told::new(link))))
     }
 }

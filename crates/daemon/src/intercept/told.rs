@@ -64,6 +64,15 @@ impl Told {
                  as memory goes"
             );
         }
+        if heard.clocks_apart > CLOCKS && self.told.is_none_or(|told| told.elapsed() >= BETWEEN) {
+            self.told = Some(Instant::now());
+            log::error!(
+                target: "run",
+                "[intercept] probe: its clock is {:.3} s from ours, which decides whose a packet is: set both \
+                 by PTP or NTP",
+                heard.clocks_apart.secs_f64()
+            );
+        }
         heard
     }
 
@@ -161,5 +170,7 @@ fn ended(mut record: Identity, at: Nanos) -> Identity {
     record
 }
 
+/// How far the probe's clock may be from ours, with the time that its message takes.
+const CLOCKS: Nanos = Nanos::from_millis(100);
 /// How often the log is told of the same.
 const BETWEEN: Duration = Duration::from_secs(60);
