@@ -79,8 +79,8 @@ struct Target {
 }
 
 impl Sniffer {
-    /// Begins to connect to the probe at an address, which has that name in its certificate. `clock` is that of
-    /// the packets.
+    /// Begins to connect to the probe at an address, which has that name in its certificate. `clock` is that
+    /// of the packets.
     ///
     /// # Errors
     ///

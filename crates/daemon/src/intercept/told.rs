@@ -68,8 +68,8 @@ impl Told {
             self.told = Some(Instant::now());
             log::error!(
                 target: "run",
-                "[intercept] probe: its clock is {:.3} s from ours, which decides whose a packet is: set both \
-                 by PTP or NTP",
+                "[intercept] probe: its clock is {:.3} s from ours, which decides whose a packet is: set \
+                 both by PTP or NTP",
                 heard.clocks_apart.secs_f64()
             );
         }
