@@ -253,6 +253,11 @@ impl Warrant {
         Some((&last.extension, &last.entered_by))
     }
 
+    /// When its newest extension was entered.
+    pub fn last_extended(&self) -> Option<Nanos> {
+        self.extensions.last().map(|last| last.entered)
+    }
+
     /// Its extensions: each with who entered it and who approved it.
     pub fn extensions(&self) -> impl Iterator<Item = (&Extension, &str, Option<&str>)> {
         self.extensions

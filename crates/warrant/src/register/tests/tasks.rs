@@ -12,7 +12,7 @@ fn uuid(number: u32) -> Uuid {
     format!("00000000-0000-4000-8000-{number:012x}").parse().unwrap()
 }
 
-fn admf(identifier: &str, activates: bool) -> NewAdmf {
+fn entry_of(identifier: &str, activates: bool) -> NewAdmf {
     let digit = if identifier == "admf-1" { "1f" } else { "2f" };
     NewAdmf {
         identifier: identifier.to_owned(),
@@ -39,7 +39,7 @@ fn register_admf(register: &mut Register, entry: NewAdmf) -> AdmfSession {
 /// With the destinations 1 of agency-a and 2 of agency-b.
 fn with_admf(activates: bool) -> (TempDir, Register, AdmfSession) {
     let (dir, mut register) = register();
-    let admf = register_admf(&mut register, admf("admf-1", activates));
+    let admf = register_admf(&mut register, entry_of("admf-1", activates));
     for (number, agency) in [(1, "agency-a"), (2, "agency-b")] {
         set_destination(&mut register, &admf, 1_000 + number, number, agency, false).unwrap();
     }
@@ -81,7 +81,7 @@ fn liids(orders: &[Order]) -> Vec<String> {
 #[test]
 fn nobody_alone_registers_an_admf() {
     let (_dir, mut register) = register();
-    let entry = admf("admf-1", true);
+    let entry = entry_of("admf-1", true);
     let hash = entry.certificates[0].clone();
     let number = register.propose_admf(&session("ana"), entry.clone(), at(0)).unwrap();
     assert!(register.admf_of_certificate(&hash).unwrap().is_none());
@@ -116,7 +116,7 @@ fn nobody_alone_registers_an_admf() {
 fn what_an_admf_has_to_have() {
     let (_dir, mut register) = register();
     let mut field = |change: &dyn Fn(&mut NewAdmf)| {
-        let mut entry = admf("admf-1", false);
+        let mut entry = entry_of("admf-1", false);
         change(&mut entry);
         match refusal(register.propose_admf(&session("ana"), entry, at(0))) {
             Refused::Field { field, .. } => field,
@@ -255,7 +255,7 @@ fn a_later_end_alone_is_an_extension() {
 #[test]
 fn an_admf_sees_and_changes_its_own_tasks_alone() {
     let (_dir, mut register, one) = with_admf(true);
-    let other = register_admf(&mut register, admf("admf-2", true));
+    let other = register_admf(&mut register, entry_of("admf-2", true));
     register.activate_task(&one, uuid(9), zebra(1), at(2)).unwrap();
     assert_eq!(refusal(register.task(&other, uuid(1), "X1", at(3))), Refused::NoTask);
     assert!(register.tasks(&other, "X1", at(3)).unwrap().is_empty());
@@ -283,7 +283,7 @@ fn a_transaction_changes_something_once() {
     drop(register);
     let mut register = Register::open(dir.path(), &key()).unwrap();
     assert_eq!(refusal(again(&mut register)), Refused::TransactionUsed);
-    let other = register_admf(&mut register, super::tasks::admf("admf-2", true));
+    let other = register_admf(&mut register, entry_of("admf-2", true));
     set_destination(&mut register, &other, 9, 1, "agency-a", false).unwrap();
 }
 
@@ -293,11 +293,8 @@ fn agencies_ends_and_destinations_are_those_that_are_registered() {
     let none = NewTask { ends: None, ..zebra(1) };
     let missing = refusal(register.activate_task(&admf, uuid(9), none.clone(), at(2)));
     assert!(matches!(missing, Refused::Field { field: "end", .. }), "{missing:?}");
-    let entry = NewAdmf {
-        longest_days: Some(1),
-        agencies: vec!["agency-a".to_owned()],
-        ..super::tasks::admf("admf-1", true)
-    };
+    let entry =
+        NewAdmf { longest_days: Some(1), agencies: vec!["agency-a".to_owned()], ..entry_of("admf-1", true) };
     let admf = register_admf(&mut register, entry);
     register.activate_task(&admf, uuid(9), none, at(2)).unwrap();
     assert_eq!(register.task(&admf, uuid(1), "X1", at(2)).unwrap().warrant.entered.ends, at(86_401));
@@ -387,7 +384,8 @@ proptest! {
             let transaction = uuid(5_000 + number as u32);
             match step {
                 Step::Activate { xid, targets, content } => {
-                    let _ = register.activate_task(&admf, transaction, some(xid, targets, content, 40), at(clock));
+                    let entered = some(xid, targets, content, 40);
+                    let _ = register.activate_task(&admf, transaction, entered, at(clock));
                 }
                 Step::Modify { xid, targets, content, ends } => {
                     let modified = some(xid, targets, content, ends);
