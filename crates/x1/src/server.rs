@@ -28,6 +28,7 @@ use sha2::{Digest, Sha256};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::network_element::NetworkElement;
 use crate::xml::MOST_BYTES;
@@ -126,7 +127,9 @@ pub fn serve(
 }
 
 async fn accept(socket: &TcpListener, tls: &TlsAcceptor, service: &Arc<Service>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    // Who shows no certificate takes no place of those who do.
+    let (handshakes, places) = (Semaphore::new(HANDSHAKES), Semaphore::new(CONNECTIONS));
+    let (handshakes, places) = (Arc::new(handshakes), Arc::new(places));
     loop {
         let (stream, peer) = match socket.accept().await {
             Ok(accepted) => accepted,
@@ -137,17 +140,22 @@ async fn accept(socket: &TcpListener, tls: &TlsAcceptor, service: &Arc<Service>)
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            log::warn!(target: "x1", "refused a connection from {peer}: {CONNECTIONS} are open");
+        let Ok(handshake) = Arc::clone(&handshakes).try_acquire_owned() else {
+            log::warn!(target: "x1", "refused a connection from {peer}: {HANDSHAKES} show no certificate");
             continue;
         };
-        let (tls, service) = (tls.clone(), Arc::clone(service));
+        let (tls, service, places) = (tls.clone(), Arc::clone(service), Arc::clone(&places));
         tokio::spawn(async move {
-            let _place = place;
             // Best effort: an answer waits for no acknowledgement.
             let _ = stream.set_nodelay(true);
-            // Whoever connects is nobody to be told of: who the ADMF is and when it asks is the register's.
-            if let Ok(Err(error)) = tokio::time::timeout(LONGEST, connection(stream, &tls, service)).await {
+            let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await else { return };
+            drop(handshake);
+            let Ok(_place) = places.try_acquire() else {
+                log::warn!(target: "x1", "refused a connection from {peer}: {CONNECTIONS} are open");
+                return;
+            };
+            // Whoever asks is nobody to be told of: who the ADMF is and when it asks is the register's.
+            if let Ok(Err(error)) = tokio::time::timeout(LONGEST, connection(stream, service)).await {
                 log::debug!(target: "x1", "a connection ended: {error}");
             }
         });
@@ -155,8 +163,7 @@ async fn accept(socket: &TcpListener, tls: &TlsAcceptor, service: &Arc<Service>)
 }
 
 /// Serves one connection to its end.
-async fn connection(stream: TcpStream, tls: &TlsAcceptor, service: Arc<Service>) -> io::Result<()> {
-    let stream = tokio::time::timeout(HANDSHAKE, tls.accept(stream)).await??;
+async fn connection(stream: TlsStream<TcpStream>, service: Arc<Service>) -> io::Result<()> {
     let certificates = stream.get_ref().1.peer_certificates().unwrap_or_default();
     let Some(own) = certificates.first() else { return Ok(()) };
     let connection = Connection { service, certificate: sha256(own).into() };
@@ -243,6 +250,8 @@ fn certificates(path: &Path) -> anyhow::Result<Vec<CertificateDer<'static>>> {
 const ASK: Duration = Duration::from_millis(200);
 /// Threads that serve connections.
 const THREADS: usize = 2;
+/// Connections at once that have shown no certificate yet.
+const HANDSHAKES: usize = 256;
 /// Connections at once.
 const CONNECTIONS: usize = 64;
 /// Requests that are answered or wait at once.

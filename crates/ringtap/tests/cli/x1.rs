@@ -224,7 +224,8 @@ fn task(number: u32) -> String {
          <imsi>234150999999999</imsi></targetIdentifier></targetIdentifiers>\
          <deliveryType>X2Only</deliveryType><listOfDIDs><dId>{DID}</dId></listOfDIDs>\
          <listOfMediationDetails><mediationDetails><LIID>LI-{number}</LIID>\
-         <deliveryType>HI2Only</deliveryType><EndTime>2100-01-01T00:00:00.000000Z</EndTime></mediationDetails></listOfMediationDetails>\
+         <deliveryType>HI2Only</deliveryType><EndTime>2100-01-01T00:00:00.000000Z</EndTime>\
+         </mediationDetails></listOfMediationDetails>\
          </taskDetails>"
     )
 }
@@ -326,10 +327,9 @@ fn hostile_requests_cost_little_and_end_nothing() {
     assert!(answer.starts_with("HTTP/1.1 405 "), "{answer}");
     // Those who send nothing keep nobody out.
     let idle: Vec<_> = (0..100).map(|_| TcpStream::connect(service.address).unwrap()).collect();
-    drop(idle);
     assert!(post(&request("admf-1", 1, "Ping", "")).contains("AcknowledgedAndCompleted"));
-    let said = service.end();
-    assert!(said.lines().all(|line| line.contains("refused a connection")), "{said}");
+    drop(idle);
+    assert_eq!(service.end(), "");
 }
 
 #[test]
