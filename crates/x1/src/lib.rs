@@ -16,6 +16,7 @@
 //! | `answer` | responses |
 //! | `fault` | the codes of errors |
 //! | `figures` | what it is told of delivery, and of how interception goes |
+//! | `pace` | how fast an ADMF may fill the register |
 //! | `time` | times as TS 103 280 writes them |
 //! | `network_element` | what a request does |
 //! | `server` | TLS and HTTP |
@@ -26,6 +27,7 @@ mod fault;
 mod figures;
 mod message;
 mod network_element;
+mod pace;
 mod server;
 mod time;
 mod xml;

@@ -11,6 +11,7 @@ use crate::figures::{Figures, Function, TaskFigures};
 use crate::message::{
     Delivery, DestinationDetails, KnownDestination, Message, Request, TaskDetails, messages,
 };
+use crate::pace::Pace;
 use crate::xml;
 
 /// The network element that an administration function provisions.
@@ -18,6 +19,7 @@ pub struct NetworkElement {
     identifier: String,
     functions: Vec<Function>,
     figures: Box<dyn Figures>,
+    pace: Pace,
     /// When it was recorded last that a certificate was refused.
     refused: Mutex<Option<Nanos>>,
 }
@@ -43,7 +45,7 @@ struct Asking<'a> {
 impl NetworkElement {
     /// With that `neIdentifier`, which delivers to those functions.
     pub fn new(identifier: String, functions: Vec<Function>, figures: Box<dyn Figures>) -> Self {
-        Self { identifier, functions, figures, refused: Mutex::default() }
+        Self { identifier, functions, figures, pace: Pace::default(), refused: Mutex::default() }
     }
 
     /// Does what a request asks for, message by message, and answers it. `certificate` is the SHA-256 of the
@@ -105,6 +107,10 @@ impl NetworkElement {
             return Err(Fault::new(fault::VERSION, "version 1 is supported: v1.x.y").into());
         }
         let request = message.request()?;
+        if !request.is_no_act() && !self.pace.allows(admf.identifier(), clock) {
+            let text = "too many messages: five a second are done, and a thousand at once";
+            return Err(Fault::new(fault::GENERIC, text).into());
+        }
         let kind = message.kind.unwrap_or_default();
         let transaction = header.transaction;
         let why = format!("X1 {kind}, transaction {transaction}");

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair};
 use ringtap_testing::program;
+use ringtap_warrant::{Register, RegisterKey};
 use rustix::process::{Pid, Signal, kill_process};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -97,8 +98,12 @@ impl Place {
     }
 
     fn serve(&self) -> Service {
+        self.serve_with(&[])
+    }
+
+    fn serve_with(&self, more: &[&str]) -> Service {
         let mut command = ringtap();
-        command.args(["warrant", "x1", "--ne", "tap-1", "--listen", "127.0.0.1:0"]);
+        command.args(["warrant", "x1", "--ne", "tap-1", "--listen", "127.0.0.1:0"]).args(more);
         for (option, name) in [
             ("--register", "register"),
             ("--master-key", "key"),
@@ -368,6 +373,49 @@ fn a_kill_loses_no_task_that_was_acknowledged() {
     }
     assert_eq!(service.end(), "");
     place.files.done("dora", "verify --why audit", &[OWN]);
+}
+
+#[test]
+fn an_admf_is_told_how_its_task_goes() {
+    let place = Place::new();
+    place.register("admf-1", true);
+    let product = place.path("product");
+    fs::create_dir(&product).unwrap();
+    let service = place.serve_with(&["--product", product.to_str().unwrap()]);
+    let ask = |number: u32, kind: &str, inner: &str| {
+        place.post(&service, Some("ca-admf-1"), &request("admf-1", number, kind, inner)).unwrap()
+    };
+    assert!(ask(1, "GetNEStatus", "").contains("<neStatus>Faults</neStatus>"), "it never told");
+    ask(2, "CreateDestination", &destination());
+    ask(3, "ActivateTask", &task(1));
+    let report = |ago: u64| {
+        let at = std::time::UNIX_EPOCH.elapsed().unwrap().as_micros() as u64 - ago * 1_000_000;
+        let text = serde_json::json!({
+            "at_us": at, "since_us": 1, "register_usable": true, "remembers_ms": null,
+            "remembered_too_little": 0,
+            "orders": [{
+                "liid": "LI-1", "events": 1, "packets": 2, "octets": 1234, "recalled": 0, "unattributed": 0,
+                "cut": 0, "dropped": 0, "lost": 0, "unwritten": 7, "undelivered": 0, "not_delivered": null,
+            }],
+            "functions": [{"name": "agency-a hi2", "is_connected": false, "arrived": 0, "waiting": 9}],
+        });
+        fs::write(product.join("report.json"), text.to_string()).unwrap();
+    };
+    report(0);
+    assert!(ask(4, "GetNEStatus", "").contains("<neStatus>OK</neStatus>"));
+    let get = "<xId>29f28e1c-f230-486a-a860-000000000001</xId>";
+    let before = ask(5, "GetTaskDetails", get);
+    assert!(before.contains("complete") && !before.contains("1234"), "that is another one's: {before}");
+    let key = RegisterKey::read(&place.path("key")).unwrap();
+    let mut register = Register::open(&place.path("register"), &key).unwrap();
+    register.begun(&"LI-1".parse().unwrap(), ringtap_report::time::now()).unwrap();
+    let after = ask(6, "GetTaskDetails", get);
+    assert!(after.contains("<amountOfX3Data>1234</amountOfX3Data>"), "{after}");
+    assert!(after.contains("7 PDUs could not be written"), "{after}");
+    let destination = ask(7, "GetDestinationDetails", &format!("<dId>{DID}</dId>"));
+    assert!(destination.contains("<destinationDeliveryStatus>deliveryFault<"), "{destination}");
+    report(60);
+    assert!(ask(8, "GetNEStatus", "").contains("interception has told nothing for 6"));
 }
 
 #[test]

@@ -39,6 +39,13 @@ pub(crate) enum Request {
     ListAllDetails,
 }
 
+impl Request {
+    /// Whether it neither changes nor looks at anything in the register.
+    pub(crate) fn is_no_act(&self) -> bool {
+        matches!(self, Self::Ping | Self::Keepalive | Self::GetNeStatus | Self::GetAllGenericObjectDetails)
+    }
+}
+
 /// The messages of a document, whose headers are right.
 pub(crate) fn messages(root: &Element) -> Result<Vec<Message<'_>>, Fault> {
     if !root.is("X1Request") {

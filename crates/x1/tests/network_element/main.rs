@@ -326,6 +326,25 @@ fn messages_of_one_request_are_answered_in_order_and_a_transaction_counts_once()
 }
 
 #[test]
+fn an_admf_does_not_fill_the_register() {
+    let mut place = Place::new();
+    let get = format!("<xId>{XID}</xId>");
+    let message = message("admf-1", "tap-1", "v1.13.1", DID, "GetTaskDetails", &get);
+    let codes = |answer: &str, code: &str| answer.matches(&format!("<errorCode>{code}<")).count();
+    let mut done = 0;
+    for _ in 0..17 {
+        let answer = place.raw(ONE, &request(&message.repeat(64)));
+        assert_eq!(codes(&answer, "2020") + codes(&answer, "1000"), 64);
+        done += codes(&answer, "2020");
+    }
+    assert_eq!(done, 1_000);
+    place.ok("Ping", "");
+    assert_eq!(code(&place.ask_as("admf-2", TWO, "GetTaskDetails", &get)), 2020, "others are not kept out");
+    place.clock += 1;
+    assert_eq!(codes(&place.raw(ONE, &request(&message.repeat(64))), "2020"), 5);
+}
+
+#[test]
 fn what_is_no_request_is_answered_at_the_top() {
     let mut place = Place::new();
     let id = "00000000-0000-4000-8000-000000000001";

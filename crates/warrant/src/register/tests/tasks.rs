@@ -178,6 +178,21 @@ fn an_admf_that_activates_does_so_by_the_delegation_of_two_officers() {
 }
 
 #[test]
+fn a_delegation_counts_while_it_is_registered() {
+    let (dir, mut register, admf) = with_admf(true);
+    register.activate_task(&admf, uuid(9), zebra(1), at(2)).unwrap();
+    let admf = register_admf(&mut register, entry_of("admf-1", false));
+    assert_eq!(register.activate_task(&admf, uuid(10), zebra(2), at(3)).unwrap(), Provisioned::Waits);
+    let longer = NewTask { ends: Some(at(200)), ..zebra(1) };
+    assert_eq!(register.modify_task(&admf, uuid(11), longer, at(3)).unwrap(), Provisioned::Waits);
+    let orders = register.active(at(3)).unwrap();
+    assert_eq!((liids(&orders), orders[0].ends), (vec!["LI-1".to_owned()], at(100)));
+    drop(register);
+    let mut register = Register::open(dir.path(), &key()).unwrap();
+    assert_eq!(register.active(at(3)).unwrap(), orders, "read again, it is what it was");
+}
+
+#[test]
 fn what_is_modified_to_more_waits_and_what_is_less_counts_at_once() {
     let (_dir, mut register, admf) = with_admf(false);
     register.activate_task(&admf, uuid(9), zebra(1), at(2)).unwrap();
