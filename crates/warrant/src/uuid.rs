@@ -14,6 +14,11 @@ pub struct Uuid(u128);
 #[error("a UUID is 8-4-4-4-12 lower-case hex digits")]
 pub struct NotAUuid;
 
+impl Uuid {
+    /// The first of them in their order.
+    pub(crate) const FIRST: Self = Self(0);
+}
+
 impl FromStr for Uuid {
     type Err = NotAUuid;
 

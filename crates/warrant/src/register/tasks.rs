@@ -101,7 +101,9 @@ impl Register {
             end_due(ledger, clock)?;
             let entry = ledger.state.admfs.standing(&admf.identifier)?.entry.clone();
             let present = ledger.state.task(&admf.identifier, task.xid).ok_or(Refused::NoTask)?;
-            let (present, is_pending) = (present.present.clone(), present.pending.is_some());
+            let time = ledger.time(clock);
+            let is_pending = present.pending.is_some_and(|pending| !pending.is_over(time));
+            let present = present.present.clone();
             let place = match present.approved_at {
                 Some(_) => format!(", in place of warrant {}", present.id),
                 None => String::new(),
@@ -313,6 +315,7 @@ fn looked(ledger: &mut Ledger, admf: &AdmfSession, at: Look, why: &str, clock: N
 fn view(ledger: &Ledger, admf: &AdmfSession, xid: Uuid) -> Result<TaskView, Error> {
     let task = ledger.state.task(&admf.identifier, xid).ok_or(Refused::NoTask)?;
     let warrant = task.present.clone();
-    let is_modification_pending = task.pending.is_some() || warrant.pending_extension().is_some();
+    let is_open = |pending: &Warrant| !pending.is_over(ledger.latest);
+    let is_modification_pending = task.pending.is_some_and(is_open) || warrant.pending_extension().is_some();
     Ok(TaskView { warrant, is_modification_pending, at: ledger.latest })
 }

@@ -17,6 +17,7 @@ use super::warrant::{EnteredExtension, Extension, NewWarrant, Status, Warrant};
 use crate::error::Refused;
 use crate::order::Order;
 use crate::secret_text::SecretText;
+use crate::uuid::Uuid;
 
 /// What the acts of a register give.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,8 @@ pub(crate) struct State {
     pub(crate) people: People,
     pub(crate) requests: Requests,
     pub(crate) admfs: Admfs,
+    /// Warrants of each task of an administration function that is not deactivated, the oldest first.
+    pub(super) tasks: BTreeMap<(String, Uuid), Vec<u32>>,
     /// The time of the newest act.
     pub(crate) latest: Nanos,
     /// It is recorded that the clock was set back, and it has not caught up since.

@@ -118,17 +118,29 @@ impl State {
             self.replace(old, id, &by(&identifier), time);
         }
         self.warrants.insert(id, warrant);
+        self.tasks.entry((identifier, xid)).or_default().push(id);
         Ok(())
     }
 
     /// Ends a warrant whose place another one has.
     pub(super) fn replace(&mut self, old: u32, new: u32, by: &SecretText, time: Nanos) {
-        let Some(old) = self.warrants.get_mut(&old) else { return };
-        if !old.is_over(time) {
-            old.withdrawn = Some((by.clone(), time, format!("replaced by warrant {new}").into()));
+        self.remove(old, by, &format!("replaced by warrant {new}"), time);
+    }
+
+    /// Ends a warrant, which is the task no longer.
+    fn remove(&mut self, id: u32, by: &SecretText, reason: &str, time: Nanos) {
+        let Some(warrant) = self.warrants.get_mut(&id) else { return };
+        if !warrant.is_over(time) {
+            warrant.withdrawn = Some((by.clone(), time, reason.into()));
         }
-        if let Some(task) = &mut old.task {
-            task.is_removed = true;
+        let Some(task) = &mut warrant.task else { return };
+        task.is_removed = true;
+        let of = (task.admf.clone(), task.xid);
+        if let Some(ids) = self.tasks.get_mut(&of) {
+            ids.retain(|known| *known != id);
+            if ids.is_empty() {
+                self.tasks.remove(&of);
+            }
         }
     }
 
@@ -168,16 +180,7 @@ impl State {
         if xid.is_some() && ids.is_empty() {
             return Err(Refused::NoTask);
         }
-        for id in ids {
-            let Some(warrant) = self.warrants.get_mut(&id) else { continue };
-            if !warrant.is_over(time) {
-                let reason = "deactivated over X1".into();
-                warrant.withdrawn = Some((by(identifier), time, reason));
-            }
-            if let Some(task) = &mut warrant.task {
-                task.is_removed = true;
-            }
-        }
+        ids.into_iter().for_each(|id| self.remove(id, &by(identifier), "deactivated over X1", time));
         Ok(())
     }
 
@@ -212,10 +215,9 @@ impl State {
     }
 
     fn is_in_use(&self, identifier: &str, did: Uuid) -> bool {
-        let mut tasks = self.warrants.values().filter_map(|warrant| warrant.task.as_ref());
-        tasks.any(|task| {
-            !task.is_removed && task.admf == identifier && task.content.destinations.contains(&did)
-        })
+        let ids = self.ids(identifier, None);
+        let mut tasks = ids.iter().filter_map(|id| self.warrants.get(id)?.task.as_ref());
+        tasks.any(|task| task.content.destinations.contains(&did))
     }
 
     fn check_content(&self, identifier: &str, content: &TaskContent, agency: &str) -> Result<(), Refused> {
@@ -241,22 +243,23 @@ impl State {
         }
     }
 
-    /// The tasks of an administration function, in the order of their first warrants.
+    /// The tasks of an administration function, in the order of their XIDs.
     pub(crate) fn xids(&self, identifier: &str) -> Vec<Uuid> {
-        let mut known = std::collections::HashSet::new();
-        let tasks = self.warrants.values().filter_map(|warrant| warrant.task.as_ref());
-        let own = tasks.filter(|task| !task.is_removed && task.admf == identifier);
-        own.map(|task| task.xid).filter(|xid| known.insert(*xid)).collect()
+        self.tasks_of(identifier).map(|(xid, _)| xid).collect()
+    }
+
+    fn tasks_of(&self, identifier: &str) -> impl Iterator<Item = (Uuid, &[u32])> {
+        let from = self.tasks.range((identifier.to_owned(), Uuid::FIRST)..);
+        let own = from.take_while(move |((of, _), _)| of == identifier);
+        own.map(|((_, xid), ids)| (*xid, &ids[..]))
     }
 
     /// Warrants of a task, or of all tasks, of an administration function.
     fn ids(&self, identifier: &str, xid: Option<Uuid>) -> Vec<u32> {
-        let is_of = |warrant: &&Warrant| {
-            warrant.task.as_ref().is_some_and(|task| {
-                !task.is_removed && task.admf == identifier && xid.is_none_or(|xid| task.xid == xid)
-            })
-        };
-        self.warrants.values().filter(is_of).map(|warrant| warrant.id).collect()
+        match xid {
+            Some(xid) => self.tasks.get(&(identifier.to_owned(), xid)).cloned().unwrap_or_default(),
+            None => self.tasks_of(identifier).flat_map(|(_, ids)| ids).copied().collect(),
+        }
     }
 
     fn own(&mut self, identifier: &str, id: u32) -> Result<&mut Warrant, Refused> {

@@ -210,6 +210,9 @@ fn what_is_modified_to_more_waits_and_what_is_less_counts_at_once() {
         register.active(at(4)).unwrap()[0].targets,
         register.ledger.state.warrants[&1].entered.targets
     );
+    // An officer refuses it: nothing waits any more.
+    register.withdraw(&session("cleo"), 2, "too much", at(4)).unwrap();
+    assert!(!register.task(&admf, uuid(1), "X1", at(4)).unwrap().is_modification_pending);
     // Another modification takes the place of the one that waits.
     register.modify_task(&admf, uuid(11), more, at(4)).unwrap();
     assert_eq!(register.ledger.state.warrants[&2].status(at(4)), Status::Withdrawn);
