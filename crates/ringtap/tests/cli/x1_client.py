@@ -153,7 +153,12 @@ def task(identifier=("e164Number", "441632960203"), delivery="X2andX3", mediated
     def fill(message):
         details = node(message, "taskDetails")
         node(details, "xId", XID)
-        node(node(node(details, "targetIdentifiers"), "targetIdentifier"), *identifier)
+        name, value = identifier
+        chosen = node(node(details, "targetIdentifiers"), "targetIdentifier")
+        if isinstance(value, tuple):
+            node(node(chosen, name), *value, COMMON)
+        else:
+            node(chosen, name, value)
         node(details, "deliveryType", delivery)
         node(node(details, "listOfDIDs"), "dId", DID)
         mediation = node(node(details, "listOfMediationDetails"), "mediationDetails")
@@ -165,6 +170,37 @@ def task(identifier=("e164Number", "441632960203"), delivery="X2andX3", mediated
         node(details, "implicitDeactivationAllowed", "false")
 
     return fill
+
+
+IDENTIFIERS = (
+    ("imsi", "234150999999999"),
+    ("imei", "35152304010184"),
+    ("macAddress", "02:00:5e:10:00:01"),
+    ("ipv4Address", "203.0.113.7"),
+    ("ipv6Address", "2001:0db8:0000:0000:0000:0000:0000:0007"),
+    ("ipv4Cidr", ("IPv4CIDR", "203.0.113.0/24")),
+    ("ipv6Cidr", "2001:0db8:0000:0000:0000:0000:0000:0000/56"),
+    ("sipUri", "sip:alice@example.org"),
+    ("telUri", "tel:+441632960203"),
+    ("nai", "alice@example.org"),
+    ("radiusAttribute", "0107416c696365"),
+)
+
+
+def identified(admf):
+    """Each identifier is shown as it was sent."""
+    for name, value in IDENTIFIERS:
+        admf.done("ActivateTask", task((name, value)), "Acknowledged")
+        details = admf.one("GetTaskDetails", xid)
+        found = next(details.iter(f"{{{X1}}}targetIdentifier"))
+        [shown] = found
+        assert shown.tag == f"{{{X1}}}{name}", ElementTree.tostring(found)
+        if isinstance(value, tuple):
+            [inner] = shown
+            assert (inner.tag, inner.text) == (f"{{{COMMON}}}{value[0]}", value[1]), ElementTree.tostring(found)
+        else:
+            assert shown.text == value, ElementTree.tostring(found)
+        admf.done("DeactivateTask", xid)
 
 
 def before(admf, address, port):
@@ -211,6 +247,7 @@ def after(admf, address, port):
     answers = admf.ask(("Ping", lambda message: None), ("DeactivateTask", xid), ("DeactivateTask", xid))
     assert [kind for kind, _ in answers] == ["PingResponse", "DeactivateTaskResponse", "ErrorResponse"], answers
     admf.done("DeactivateAllTasks")
+    identified(admf)
     admf.done("RemoveDestination", did)
     admf.refused("RemoveDestination", did, 2040)
     admf.done("RemoveAllDestinations")
