@@ -148,8 +148,8 @@ fn targets(identifiers: &[Identifier]) -> Result<Vec<Target>, Fault> {
         if *all.get_or_insert_with(|| targets.clone()) != targets {
             return Err(Fault::new(
                 TARGETS_TOGETHER,
-                "several identifiers of one task narrow each other, which is not supported: activate a task \
-                 for each",
+                "several identifiers of one task are not supported, unless they mean the same: activate a \
+                 task for each",
             ));
         }
     }
