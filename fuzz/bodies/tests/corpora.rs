@@ -112,5 +112,6 @@ targets!(
     control,
     search,
     target,
-    acts
+    acts,
+    x1
 );

@@ -42,6 +42,10 @@ pub(super) fn write(
         line("target", &target.text())?;
     }
     let person = |name: &str, at: Nanos| format!("{name}, {}", time::full(at));
+    if let Some(task) = &warrant.task {
+        let replaces = task.replaces.map(|id| format!("; its approval ends warrant {id}"));
+        line("task", &format!("{} of ADMF {}{}", task.xid, task.admf, replaces.unwrap_or_default()))?;
+    }
     line("entered", &person(&warrant.entered_by, warrant.entered_at))?;
     if let (Some(by), Some(at)) = (&warrant.approved_by, warrant.approved_at) {
         line("approved", &person(by, at))?;
