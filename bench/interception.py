@@ -4,7 +4,8 @@
 First all users log on, and `ringtap run` follows: each session in its database must have the name and the addresses that FreeRADIUS
 gave. Then, at several rates, users log on and off as fast again while 100,000 packets a second of internet traffic pass, a few of them
 those of targets: the product of each warrant must have every packet from the Access-Accept until the report of the stop, and no other.
-Packets to and from the same addresses before and after are among the traffic.
+Packets to and from the same addresses before and after are among the traffic. At the end the same again on two: a probe that sees
+RADIUS alone, and a sniffer that sees everything else and is told by the probe.
 
 FreeRADIUS answers in real time only while users log on: its packets are sent again, in the same order, among the traffic, by tcpreplay.
 Prints one line of JSON, whatever is missing, and draws two figures with `--svg DIR`. The exit status is 77 if something that it needs is
@@ -215,30 +216,63 @@ class Officers:
         self.act("ben", ["approve", number, "--hash", digest[:16]])
 
 
-class Daemon:
-    """`ringtap run` at the receiving end."""
+class Certificates:
+    """Of an authority that vouches for a probe and a sniffer."""
 
-    def __init__(self, ringtap, pair, folder, officers=None):
-        self.ringtap, self.pair, self.folder = ringtap, pair, folder
+    def __init__(self, folder):
+        self.folder = folder
+        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=authority",
+                     "-keyout", "authority.key", "-out", "authority.pem")
+        for name in ("probe", "sniffer"):
+            (folder / f"{name}.ext").write_text(f"subjectAltName=DNS:{name}.example.org\n")
+            self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout", f"{name}.key",
+                         "-out", f"{name}.csr")
+            self.openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-days", "2",
+                         "-extfile", f"{name}.ext", "-out", f"{name}.pem")
+        (folder / "product.key").write_text("5a" * 32)
+        os.chmod(folder / "product.key", 0o600)
+
+    def openssl(self, *command):
+        done = subprocess.run(["openssl", *command], cwd=self.folder, capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"openssl {' '.join(command)}: {done.stderr}")
+
+    def keys(self, name):
+        place = self.folder
+        keys = f'authorities = "{place}/authority.pem"\ncertificate = "{place}/{name}.pem"\ncertificate_key = "{place}/{name}.key"\n'
+        if name == "probe":
+            return keys + 'listen = "127.0.0.1:9443"\nsniffers = ["sniffer.example.org"]\n'
+        return keys + f'probe = "127.0.0.1:9443"\nprobe_name = "probe.example.org"\nkey = "{place}/product.key"\npoint = "BENCH"\n'
+
+
+class Daemon:
+    """`ringtap run` at the receiving end. `keys` are more of `[intercept]`; a sniffer has no officers."""
+
+    def __init__(self, ringtap, pair, folder, officers=None, keys="", filter="", port=9464):
+        self.ringtap, self.pair, self.folder, self.port = ringtap, pair, folder, port
         folder.mkdir()
         text = f"""[capture]
 interfaces = ["veth0"]
 ring = "256MiB"
+latency = "1ms"
+filter = "{filter}"
 [radius]
-follow = true
+follow = {'false' if keys and not officers else 'true'}
 [store]
 directory = "{folder}/records"
 outbox = "{folder}/outbox"
 [journal]
 path = "{folder}/journal"
 [metrics]
-listen = "127.0.0.1:9464"
+listen = "127.0.0.1:{port}"
 [process]
 control = "{folder}/control"
 """
-        if officers:
+        if officers or keys:
             self.product = folder / "product"
-            text += f'[intercept]\nregister = "{officers.register}"\nkey = "{officers.key}"\nproduct = "{self.product}"\n'
+            text += f'[intercept]\nproduct = "{self.product}"\n{keys}'
+        if officers:
+            text += f'register = "{officers.register}"\nkey = "{officers.key}"\n'
         self.config = folder / "ringtap.toml"
         self.config.write_text(text)
 
@@ -267,7 +301,7 @@ control = "{folder}/control"
 
     def metric(self, wanted):
         page = subprocess.run(
-            self.pair.inside("receiver", sys.executable, "-c", "import urllib.request as u; print(u.urlopen('http://127.0.0.1:9464/metrics').read().decode())"),
+            self.pair.inside("receiver", sys.executable, "-c", f"import urllib.request as u; print(u.urlopen('http://127.0.0.1:{self.port}/metrics').read().decode())"),
             capture_output=True, text=True, check=True,
         ).stdout
         return int(sum(float(value) for value in re.findall(rf"^{wanted}(?:\{{.*\}})? (\S+)", page, re.M)))
@@ -442,43 +476,94 @@ def traffic(options, exchanged, users, rate, path):
     return wanted, len(events)
 
 
+def send(options, pair, path, total):
+    """Sends a capture as fast as is asked for; frames a second."""
+    sent = subprocess.run(
+        pair.inside("sender", "tcpreplay", "-q", "--preload-pcap", "-i", "veth0", f"--pps={options.packets}", path), capture_output=True, text=True
+    )
+    told = re.search(r"Actual: (\d+) packets.*?in ([\d.]+) seconds", sent.stdout, re.S)
+    if sent.returncode != 0 or int(told[1]) != total:
+        sys.exit(f"tcpreplay did not send {total} packets: {sent.stdout} {sent.stderr}")
+    return round(total / float(told[2]))
+
+
+def given(product, orders, wanted):
+    """What is missing in the product, what is too much, and how many packets there should be."""
+    missing = surplus = packets = 0
+    for liid, some in orders:
+        due = set().union(*(wanted[user] for user in some if user in wanted))
+        found = collections.Counter()
+        for file in product.glob(f"{liid}-*.pcap"):
+            for frame in frames(file):
+                at = frame.find(MARK)
+                if at >= 0:
+                    found[struct.unpack_from(">Q", frame, at + len(MARK))[0]] += 1
+        missing += len(due - found.keys())
+        surplus += sum(found.values()) - len(due & found.keys())
+        packets += len(due)
+    return {"of_targets": packets, "missing": missing, "surplus": surplus}
+
+
+def counted(daemon):
+    return daemon.metric("ringtap_frames_total") + daemon.metric("ringtap_ring_drops_total")
+
+
+def reported(report):
+    """What a service says of its product: its losses, and how soon packets of addresses were wanted."""
+    return {
+        "recalled": sum(order["recalled"] for order in report["orders"]), "gaps": report["remembered_too_little"],
+        "lost": max(order["lost"] for order in report["orders"]), "remembers_ms": report["remembers_ms"],
+        "activations": report["activations"], "activation_ms": report["activation_us"] / 1e3,
+        "slowest_activation_ms": report["slowest_activation_us"] / 1e3,
+    }
+
+
 def intercept(options, pair, folder, officers, orders, exchanged, users, rate):
     """One run: what is missing of the targets' packets, and what is too much."""
     path, place = folder / "traffic.pcap", folder / f"at-{rate}"
     wanted, total = traffic(options, exchanged, users, rate, path)
     with Daemon(options.ringtap, pair, place, officers) as daemon:
-        sent = subprocess.run(
-            pair.inside("sender", "tcpreplay", "-q", "--preload-pcap", "-i", "veth0", f"--pps={options.packets}", path), capture_output=True, text=True
-        )
-        told = re.search(r"Actual: (\d+) packets.*?in ([\d.]+) seconds", sent.stdout, re.S)
-        if sent.returncode != 0 or int(told[1]) != total:
-            sys.exit(f"tcpreplay did not send {total} packets: {sent.stdout} {sent.stderr}")
-        wait("all frames are counted", lambda: daemon.metric("ringtap_frames_total") + daemon.metric("ringtap_ring_drops_total") >= total)
+        per_s = send(options, pair, path, total)
+        wait("all frames are counted", lambda: counted(daemon) >= total)
         drops = daemon.metric("ringtap_ring_drops_total")
         time.sleep(2)
         report = json.loads((daemon.product / "report.json").read_text())
         daemon.stop()
-    missing = surplus = packets = 0
-    for liid, some in orders:
-        due = set().union(*(wanted[user] for user in some if user in wanted))
-        given = collections.Counter()
-        for file in daemon.product.glob(f"{liid}-*.pcap"):
-            for frame in frames(file):
-                at = frame.find(MARK)
-                if at >= 0:
-                    given[struct.unpack_from(">Q", frame, at + len(MARK))[0]] += 1
-        missing += len(due - given.keys())
-        surplus += sum(given.values()) - len(due & given.keys())
-        packets += len(due)
+    result = {"users_per_s": rate, "users": len(users), "frames": total, "frames_per_s": per_s, "ring_drops": drops}
+    result |= given(daemon.product, orders, wanted) | reported(report)
     shutil.rmtree(place)
     path.unlink()
-    result = {
-        "users_per_s": rate, "users": len(users), "frames": total, "frames_per_s": round(total / float(told[2])), "of_targets": packets,
-        "missing": missing, "surplus": surplus, "ring_drops": drops,
-        "recalled": sum(order["recalled"] for order in report["orders"]), "gaps": report["remembered_too_little"],
-        "lost": max(order["lost"] for order in report["orders"]), "remembers_ms": report["remembers_ms"],
-    }
     print(f"    {result}", file=sys.stderr)
+    return result
+
+
+def intercept_apart(options, pair, folder, officers, orders, exchanged, users, rate):
+    """The same with a probe that sees RADIUS, and a sniffer that sees the rest."""
+    path, radius = folder / "traffic.pcap", "udp port 1812 or udp port 1813"
+    wanted, total = traffic(options, exchanged, users, rate, path)
+    certificates = Certificates(folder)
+    of_probe, of_sniffer = certificates.keys("probe"), certificates.keys("sniffer")
+    with (
+        Daemon(options.ringtap, pair, folder / "probe", officers, of_probe, radius) as probe,
+        Daemon(options.ringtap, pair, folder / "sniffer", None, of_sniffer, f"not ({radius})", 9465) as sniffer,
+    ):
+        read = lambda daemon: json.loads((daemon.product / "report.json").read_text())
+        told = lambda: (sniffer.product / "report.json").exists() and len(read(sniffer)["orders"])
+        wait("the sniffer has its orders", lambda: told() == len(orders))
+        per_s = send(options, pair, path, total)
+        wait("all frames are counted", lambda: counted(probe) + counted(sniffer) >= total)
+        drops = [daemon.metric("ringtap_ring_drops_total") for daemon in (probe, sniffer)]
+        time.sleep(3)
+        told, own = read(probe)["sniffers"][0], read(sniffer)
+        for daemon in (sniffer, probe):
+            daemon.stop()
+    result = {"users_per_s": rate, "users": len(users), "frames": total, "frames_per_s": per_s, "ring_drops": sum(drops)}
+    result |= given(sniffer.product, orders, wanted) | reported(own)
+    result |= {"slowest_change_ms": told["slowest_us"] / 1e3, "told_all": told["restarts"], "clocks_apart_ms": told["clocks_apart_us"] / 1e3}
+    for daemon in (probe, sniffer):
+        shutil.rmtree(daemon.folder)
+    path.unlink()
+    print(f"    apart: {result}", file=sys.stderr)
     return result
 
 
@@ -525,6 +610,7 @@ def main():
     parser.add_argument("--ringtap", default="target/release/ringtap", help="the program to measure")
     parser.add_argument("--users", type=int, default=32_000, help="users of FreeRADIUS [%(default)s]")
     parser.add_argument("--rates", default="2,20,200,1000", help="users that log on a second, and as many off [%(default)s]")
+    parser.add_argument("--apart", type=float, default=200, help="the same with a probe and a sniffer [%(default)s]")
     parser.add_argument("--seconds", type=float, default=10, help="for how long they do, at each rate [%(default)s]")
     parser.add_argument("--packets", type=int, default=100_000, help="packets a second [%(default)s]")
     parser.add_argument("--size", type=int, default=172, help="octets in each [%(default)s]")
@@ -533,7 +619,7 @@ def main():
     parser.add_argument("--svg", help="a directory, for the figures")
     parser.add_argument("--folder", help="where files are made, 2 GB [one of the system's]")
     options = parser.parse_args()
-    missing = [program for program in ("freeradius", "radclient", "tcpreplay", "dumpcap") if not shutil.which(program)]
+    missing = [program for program in ("freeradius", "radclient", "tcpreplay", "dumpcap", "openssl") if not shutil.which(program)]
     if missing or os.geteuid() != 0:
         print(f"needs root, and {', '.join(missing) or 'nothing else'}", file=sys.stderr)
         sys.exit(77)
@@ -547,7 +633,7 @@ def main():
             followed, trace = follow_all(options, pair, folder)
             exchanged = exchanges(trace, options.users)
             rates = [float(rate) for rate in options.rates.split(",")]
-            takes = [max(1, round(rate * options.seconds)) for rate in rates]
+            takes = [max(1, round(rate * options.seconds)) for rate in (*rates, options.apart)]
             users = sorted(exchanged)
             if sum(takes) > len(users):
                 sys.exit(f"{sum(takes)} users are needed, and {len(users)} were let in, started and stopped: fewer --seconds, or more --users")
@@ -561,6 +647,7 @@ def main():
             for rate, take in zip(rates, takes):
                 some, targets = targets[:take], targets[take:]
                 runs.append(intercept(options, pair, folder, officers, orders, exchanged, some, rate))
+            apart = intercept_apart(options, pair, folder, officers, orders, exchanged, targets, options.apart)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     measured = None
@@ -568,7 +655,7 @@ def main():
         measured = json.loads(subprocess.run(["taskset", "-c", "1", options.subscribers], capture_output=True, text=True, check=True).stdout)
     if options.svg:
         figures(pathlib.Path(options.svg), runs, measured)
-    print(json.dumps({"followed": followed, "targets": runs, "radius": measured}))
+    print(json.dumps({"followed": followed, "targets": runs, "apart": apart, "radius": measured}))
 
 
 if __name__ == "__main__":

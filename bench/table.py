@@ -459,6 +459,18 @@ def interception(bench, table, folder):
             "0 of their packets missing, 0 too many", f"{run['missing']} and {run['surplus']} of {run['of_targets']:,}", wrong == 0,
             f"{run['recalled']:,} had passed before they were known to be the targets'; the ring dropped {run['ring_drops']}",
         )
+    apart = found["apart"]
+    wrong = apart["missing"] + apart["surplus"]
+    table.add(
+        f"the same with a probe that sees RADIUS and a sniffer that sees the packets, {apart['users_per_s']:g} a second", "0 missing, 0 too many",
+        f"{apart['missing']} and {apart['surplus']} of {apart['of_targets']:,}", wrong == 0,
+        f"changes applied within {apart['slowest_change_ms']:.1f} ms, the sniffer was told all {apart['told_all']} times",
+    )
+    for title, run, most in [("here", found["targets"][-1], 1), ("at a remote sniffer", apart, 20)]:
+        table.add(
+            f"from the packet that names an address until its packets are wanted, {title}", f"<= {most} ms",
+            f"{run['activation_ms']:.1f} ms", run["activation_ms"] <= most, f"{run['slowest_activation_ms']:.1f} ms at most, of {run['activations']:,}",
+        )
     for count, most in [("1", 1.01), ("10000", 1.02), ("1000000", 1.05)]:
         ratio = found["engine"][count]
         table.add(f"time of a packet with {int(count):,} targets to watch", f"<= {most} of that without", f"{ratio:.3f}", ratio <= most)

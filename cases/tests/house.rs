@@ -12,7 +12,7 @@ use ringtap_figures::report::FILE_LINES;
 use ringtap_figures::source::{self, File};
 
 /// Layer of each crate, from the bottom. What is not here has no place yet.
-const LAYERS: [(&str, u8); 40] = [
+const LAYERS: [(&str, u8); 42] = [
     ("cpu", 0),
     ("wire", 0),
     ("model", 0),
@@ -48,6 +48,8 @@ const LAYERS: [(&str, u8); 40] = [
     ("live", 3),
     ("oidc", 3),
     ("recorder", 3),
+    ("remote", 3),
+    ("x1", 3),
     ("tui", 4),
     ("console", 4),
     ("mcp", 4),

@@ -2405,6 +2405,8 @@ class WarrantProduct(Model):
     """Why nothing is delivered, where that is so."""
     functions: list[WarrantFunction]
     """Interfaces of its mediation function."""
+    sniffers: list[WarrantSniffer]
+    """Sniffers elsewhere that give its content."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -2471,6 +2473,27 @@ class WarrantRecord(Model):
     product: WarrantProduct | None = None
     product_problem: str | None = None
     """Why that cannot be read."""
+
+
+@dataclass(slots=True, kw_only=True)
+class WarrantSniffer(Model):
+    """What a sniffer elsewhere has given since it started."""
+    name: str
+    """Its name."""
+    is_connected: bool
+    """Whether there is a connection."""
+    behind_ms: int
+    """How long ago the packets are that it has looked at last."""
+    packets: int
+    """Packets."""
+    octets: int
+    """Their octets."""
+    lost: int
+    """Frames of anybody for which it was too slow, or which found no room while it did not hear the
+    probe.
+    """
+    gaps: int
+    """How often it is not known what happened while it did not hear the probe."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -82,7 +82,7 @@ pub use settings::{Link, Settings};
 pub use sites::sites_of;
 pub use sources::{
     AssistantAnswer, Assistants, AssistedPerson, Daemon, OpenSpool, ProductOf, Refused, Sources,
-    WarrantFunction, WarrantProduct, Warrants,
+    WarrantFunction, WarrantProduct, WarrantSniffer, Warrants,
 };
 
 /// Serves the console until `stop` says so, which is asked several times a second. `ready` is told the

@@ -90,6 +90,27 @@ pub struct WarrantProduct {
     pub not_delivered: Option<String>,
     /// Interfaces of its mediation function.
     pub functions: Vec<WarrantFunction>,
+    /// Sniffers elsewhere that give its content.
+    pub sniffers: Vec<WarrantSniffer>,
+}
+
+/// What a sniffer elsewhere has given since it started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct WarrantSniffer {
+    /// Its name.
+    pub name: String,
+    /// Whether there is a connection.
+    pub is_connected: bool,
+    /// How long ago the packets are that it has looked at last.
+    pub behind_ms: u64,
+    /// Packets.
+    pub packets: u64,
+    /// Their octets.
+    pub octets: u64,
+    /// Frames of anybody for which it was too slow, or which found no room while it did not hear the probe.
+    pub lost: u64,
+    /// How often it is not known what happened while it did not hear the probe.
+    pub gaps: u64,
 }
 
 /// An interface of a mediation function.

@@ -100,7 +100,7 @@ use anyhow::Context;
 use nix::unistd::User;
 use ringtap_model::{Alarm, Nanos};
 use ringtap_report::text::counted;
-use ringtap_store::{Annotate, StoreWriter};
+use ringtap_store::{Annotate, Retain, StoreWriter};
 use sd_notify::NotifyState;
 
 use crate::alarm_handle::Ask;
@@ -115,7 +115,7 @@ pub use crate::config::{
 use crate::far_tier::FarTier;
 use crate::intercept::InterceptStart;
 pub use crate::intercept::functions;
-pub use crate::intercept::{FunctionFigures, OrderFigures, ProductReport};
+pub use crate::intercept::{FunctionFigures, OrderFigures, ProductReport, SnifferFigures};
 use crate::joining::{JoinCounts, Joining};
 pub use crate::kpis::KpiRollups;
 use crate::locks::Locks;
@@ -158,6 +158,9 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
         env!("CARGO_PKG_VERSION"),
         path.display(),
     );
+    if let Some(kept) = config.kept_by_law() {
+        log::info!(target: "run", "kept: {kept}");
+    }
     let identities = config.identity_checker()?;
     let source = Source::open(&config)?;
     let listener = listen_for_metrics(&config)?;
@@ -180,7 +183,7 @@ pub fn run(started: RunOptions) -> anyhow::Result<Outcome> {
     let clock = Arc::new(ClockWatch::open(config.journal.path.with_file_name("clock")));
     let mut store_settings = store::settings(&config);
     if clock.look().step.is_some() {
-        store_settings.retain = Nanos::ZERO;
+        store_settings.retain = Retain::default();
     }
     let (identity_counts, joins) = (identities.counts(), JoinCounts::default());
     let mut annotate = annotators(&config, &joins);

@@ -6,8 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use ringtap_model::Nanos;
-use ringtap_store::StoreWriter;
+use ringtap_store::{Retain, StoreWriter};
 use sd_notify::NotifyState;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -99,7 +98,7 @@ impl MainLoop<'_> {
         let step = self.clock.look().step;
         self.threads.shared_status.report_clock(step);
         self.threads.shared_status.report_records_age(self.config.store.retain.0);
-        self.store.retain(if step.is_some() { Nanos::ZERO } else { self.config.store.retain.0 });
+        self.store.retain(if step.is_some() { Retain::default() } else { self.config.store.retained() });
     }
 
     /// Reads the configuration again. A wrong file changes nothing.
@@ -126,6 +125,7 @@ impl MainLoop<'_> {
                     housekeeping.change(&fresh.retention);
                 }
                 self.config.store.retain = fresh.store.retain;
+                self.config.store.retain_sessions = fresh.store.retain_sessions;
                 if let Some((recording, book)) = book {
                     recording.reload(&fresh, book);
                 }

@@ -104,7 +104,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
         outbox: at("outbox"),
         outbox_size: 1 << 20,
         journal: None,
-        retain: Nanos::ZERO,
+        retain: ringtap_store::Retain::default(),
     };
     // What it finds no room for is none of this test's.
     let (store, _) = ringtap_store::StoreWriter::open(&store, |_| ()).unwrap();

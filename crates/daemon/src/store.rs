@@ -15,7 +15,7 @@ pub(crate) fn settings(config: &Config) -> StoreSettings {
         outbox: config.store.outbox.clone(),
         outbox_size: config.store.outbox_size.0,
         journal: config.journal.enabled.then(|| config.journal.path.clone()),
-        retain: config.store.retain.0,
+        retain: config.store.retained(),
     }
 }
 

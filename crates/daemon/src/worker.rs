@@ -181,8 +181,10 @@ impl Worker {
         // When the last packet arrived, by the clock.
         let mut last_packet = Instant::now();
         while !self.stop.load(Ordering::Relaxed) && !tap.ended() {
+            let looked = ringtap_report::time::now();
             let count = tap.batch(WAIT, |frames| self.receive(frames, clock))?;
             if count == 0 {
+                self.engine.tracker_mut().intercept.iter().for_each(|signalling| signalling.idle(looked));
                 let now = match clock {
                     Clock::Wall => Some(ringtap_report::time::now()),
                     Clock::Replay(Speed::Max) => None,

@@ -33,6 +33,7 @@
 //! | `pending` | requests that wait for their answers |
 //! | `line`, `key` | what a session without an id is found by; hashes of what is looked for |
 //! | `attempt` | somebody asked to be let in, or was refused |
+//! | `glimpse` | what one packet says by itself of who gets an address |
 //! | `resumed` | a session that goes on after a restart, from its record |
 //! | `holders`, `prefix` | who had an address |
 //! | `ranges` | addresses that never change hands, from a file |
@@ -46,6 +47,7 @@ mod configured;
 mod counts;
 mod exchange;
 mod facts;
+mod glimpse;
 mod hold;
 mod holders;
 mod index;
@@ -71,6 +73,7 @@ mod tracker;
 pub use attempt::Attempt;
 pub use carried::Carried;
 pub use counts::{Counts, DhcpCounts, PppoeCounts};
+pub use glimpse::{Access, Glimpse};
 pub use holders::{Holder, Holders};
 pub use limits::Limits;
 pub use ranges::{WrongRanges, static_ranges};

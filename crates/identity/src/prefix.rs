@@ -36,6 +36,15 @@ impl Prefix {
         Self { base: address.to_bits() & mask, bits }
     }
 
+    /// Its first address, and how many bits count.
+    pub(crate) fn network(self) -> (IpAddr, u8) {
+        let address = Ipv6Addr::from_bits(self.base);
+        match address.to_ipv4_mapped().filter(|_| self.is_ipv4()) {
+            Some(address) => (address.into(), self.bits - MAPPED),
+            None => (address.into(), self.bits),
+        }
+    }
+
     /// Bits of the prefix, mapped ones included.
     pub(crate) fn bits(self) -> u8 {
         self.bits

@@ -291,7 +291,9 @@ impl Told<'_> {
     }
 
     fn iri(&mut self, order: &Order, cin: Cin, kind: IriKind, at: Nanos, iri: AccessIri) {
-        self.event(order, cin, Iri { kind, at, event: IriEvent::Access(Box::new(iri)) }, &[]);
+        if !self.orders.accesses_elsewhere {
+            self.event(order, cin, Iri { kind, at, event: IriEvent::Access(Box::new(iri)) }, &[]);
+        }
     }
 
     /// Gives an event to an order that is entitled to events.

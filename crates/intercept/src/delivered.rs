@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use ringtap_handover::{
-    Cin, Content, Delivery, HandoverError, Iri, LinkStatus, NameError, Notification, Product as Part,
-    Receipt, Sent, Warrant, WarrantKey,
+    Cin, Content, Delivery, HandoverError, InterceptionPoint, Iri, LinkStatus, NameError, Notification,
+    Product as Part, Receipt, Sent, Warrant, WarrantKey,
 };
 use ringtap_model::Frame;
 use ringtap_warrant::{Liid, Order};
@@ -42,6 +42,7 @@ pub struct Delivered {
     lost_of: HashMap<Liid, u64>,
     /// Live product waits for nobody.
     is_live: bool,
+    point: Option<InterceptionPoint>,
 }
 
 impl Delivered {
@@ -58,6 +59,7 @@ impl Delivered {
             lost: 0,
             lost_of: HashMap::new(),
             is_live: false,
+            point: None,
         };
         orders.iter().try_for_each(|order| delivered.open(order, MOST_WAITING))?;
         Ok(delivered)
@@ -72,7 +74,13 @@ impl Delivered {
             lost: 0,
             lost_of: HashMap::new(),
             is_live: true,
+            point: None,
         }
+    }
+
+    /// Says in each PDU at which point it was intercepted.
+    pub fn at_point(self, point: Option<InterceptionPoint>) -> Self {
+        Self { point, ..self }
     }
 
     /// From now on these orders are delivered; of each, so many octets may wait for its mediation function on
@@ -98,7 +106,7 @@ impl Delivered {
     }
 
     fn open(&mut self, order: &Order, most_waiting: u64) -> Result<(), DeliveredError> {
-        let (identifiers, key) = identifiers::of_order(order)?;
+        let (identifiers, key) = identifiers::of_order(order, self.point)?;
         let warrant = Warrant { identifiers, key, most_waiting };
         let key = self.delivery.open(&order.agency, &warrant)?;
         self.orders.insert(order.liid.clone(), key);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use ringtap_capture::Writer;
 use ringtap_handover::{
-    Cin, Content, EncodeError, Encoder, Handover, Iri, NameError, Notification, NotificationKind, Number,
-    TimeFormat,
+    Cin, Content, EncodeError, Encoder, Handover, InterceptionPoint, Iri, NameError, Notification,
+    NotificationKind, Number, TimeFormat,
 };
 use ringtap_model::{Frame, LinkType, Nanos};
 use ringtap_warrant::{Liid, Order, ProductSigner};
@@ -67,18 +67,25 @@ pub struct ProductFiles {
     failed: Option<FilesError>,
     /// Of live product.
     signing: Option<Signing>,
+    point: Option<InterceptionPoint>,
 }
 
 impl ProductFiles {
     /// Into a directory that exists.
     pub fn new(directory: &Path) -> Self {
         let directory = directory.to_owned();
-        Self { directory, orders: HashMap::new(), waiting: BTreeSet::new(), failed: None, signing: None }
+        let (orders, waiting) = (HashMap::new(), BTreeSet::new());
+        Self { directory, orders, waiting, failed: None, signing: None, point: None }
     }
 
     /// The same, of live traffic. Files that a service before had not finished are signed as they are.
     pub fn live(directory: &Path, signer: ProductSigner) -> Self {
         Self { signing: Some(Signing::begin(directory, signer)), ..Self::new(directory) }
+    }
+
+    /// Says in each PDU at which point it was intercepted.
+    pub fn at_point(self, point: Option<InterceptionPoint>) -> Self {
+        Self { point, ..self }
     }
 
     fn is_live(&self) -> bool {
@@ -145,7 +152,7 @@ impl ProductFiles {
             return;
         }
         if !self.orders.contains_key(&order.liid) {
-            match OrderFiles::new(order, now) {
+            match OrderFiles::new(order, now, self.point) {
                 Ok(files) => drop(self.orders.insert(order.liid.clone(), files)),
                 Err(error) => return self.fail(error),
             }
@@ -262,8 +269,8 @@ struct OrderFiles {
 }
 
 impl OrderFiles {
-    fn new(order: &Order, now: Nanos) -> Result<Self, FilesError> {
-        let (identifiers, key) = identifiers::of_order(order)?;
+    fn new(order: &Order, now: Nanos, point: Option<InterceptionPoint>) -> Result<Self, FilesError> {
+        let (identifiers, key) = identifiers::of_order(order, point)?;
         Ok(Self {
             encoder: Encoder::new(identifiers, TimeFormat::default(), key, now),
             numbers: HashMap::new(),

@@ -28,6 +28,8 @@ struct Listening<P> {
     interceptor: Interceptor,
     product: P,
     sessions: Counts,
+    /// Sessions are told by somebody else.
+    is_told: bool,
 }
 
 impl<P: Product> Interception<P> {
@@ -50,7 +52,25 @@ impl<P: Product> Interception<P> {
         let mut engine = Engine::with_tracker(config, tracker);
         engine.watch(Arc::clone(&targets));
         let interceptor = Interceptor::new(targets, limits);
-        Self { engine, sink: Listening { interceptor, product, sessions: Counts::default() } }
+        let sink = Listening { interceptor, product, sessions: Counts::default(), is_told: false };
+        Self { engine, sink }
+    }
+
+    /// Sessions are told by [`Interception::session`] alone, of which somebody else gives the events: what
+    /// the frames say of sessions counts for nothing.
+    pub fn told_of_sessions(mut self) -> Self {
+        self.sink.is_told = true;
+        self.sink.interceptor.leave_events_of_accesses();
+        self
+    }
+
+    /// The session of a target, as it is now. `is_open`: it was open when an order began.
+    pub fn session(&mut self, record: &Identity, is_open: bool) {
+        let Listening { interceptor, product, .. } = &mut self.sink;
+        match is_open {
+            true => interceptor.open_session(record, product),
+            false => interceptor.session(record, product),
+        }
     }
 
     /// From the next frame on these orders count.
@@ -110,9 +130,9 @@ impl<P: Product> Interception<P> {
     fn advance_sessions(&mut self, now: Nanos) {
         let sessions = self.engine.tracker_mut().sessions();
         sessions.advance(now);
-        let told = [sessions.take_changed(usize::MAX), sessions.take()].concat();
-        let Listening { interceptor, product, .. } = &mut self.sink;
-        told.iter().for_each(|record| interceptor.session(record, product));
+        for record in [sessions.take_changed(usize::MAX), sessions.take()].concat() {
+            self.sink.event(&record);
+        }
     }
 
     /// Goes on with sessions that were open before.
@@ -136,7 +156,7 @@ impl<P: Product> Interception<P> {
     /// ended are told no end: they go on.
     pub fn close(mut self) -> (P, Closed) {
         self.engine.close(&mut self.sink);
-        let Listening { interceptor, product, sessions } = self.sink;
+        let Listening { interceptor, product, sessions, .. } = self.sink;
         (product, Closed { interceptor, sessions, counters: self.engine.counters().clone() })
     }
 
@@ -146,6 +166,9 @@ impl<P: Product> Interception<P> {
     }
 
     fn tell_open_sessions(&mut self) {
+        if self.sink.is_told {
+            return;
+        }
         let Listening { interceptor, product, .. } = &mut self.sink;
         for record in self.engine.tracker_mut().sessions().records() {
             interceptor.open_session(&record, product);
@@ -186,6 +209,9 @@ impl<P: Product> Sink for Listening<P> {
     fn message(&mut self, _: Message) {}
 
     fn event(&mut self, event: &dyn Any) {
+        if self.is_told {
+            return;
+        }
         if let Some(record) = event.downcast_ref::<Identity>() {
             self.interceptor.session(record, &mut self.product);
         } else if let Some(attempt) = event.downcast_ref::<Attempt>() {

@@ -59,6 +59,11 @@ impl Interceptor {
         }
     }
 
+    /// Somebody else gives the events of accesses; content is given here.
+    pub(crate) fn leave_events_of_accesses(&mut self) {
+        self.orders.accesses_elsewhere = true;
+    }
+
     /// From now on these orders count: each of them from its begin to its end, by the time of packets. Those
     /// that are as before go on.
     pub fn replace_orders(&mut self, orders: Vec<Order>, product: &mut dyn Product) -> WantsSessions {
@@ -93,6 +98,9 @@ impl Interceptor {
         let liids = self.orders.index().find(Name::of_session(record));
         let orders: Vec<Arc<Order>> =
             liids.into_iter().filter_map(|liid| self.orders.find(liid).cloned()).collect();
+        if !orders.is_empty() {
+            product.session(record, is_new_order, self.orders.now());
+        }
         let mut out = Told { product, figures: &mut self.figures, orders: &self.orders };
         self.accesses.session(record, &orders, is_new_order, &mut out);
     }

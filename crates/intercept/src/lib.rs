@@ -20,6 +20,7 @@
 //! | `accesses`, `addresses` | sessions of targets, and the addresses that they have |
 //! | `calls`, `parties` | calls of targets; whom a SIP message names |
 //! | `names` | by what an attempt to log in is named |
+//! | `scout` | addresses that may become a target's, as soon as a packet gives them |
 //! | `product` | what receives it, and how much it was |
 //! | `files`, `hashed_file`, `delivered` | product as files, and on its way to mediation functions |
 //! | `manifest`, `checked` | what finished files are, signed in a chain, and whether they still are |
@@ -44,6 +45,7 @@ mod orders;
 mod parties;
 mod product;
 mod ring;
+mod scout;
 mod words;
 
 pub use checked::{CheckedOrder, CheckedProduct, check_product};
@@ -56,3 +58,4 @@ pub use interceptor::{Interceptor, Limits, WantsSessions};
 pub use manifest::ManifestHead;
 pub use product::{Figures, Product};
 pub use ring::{FrameRing, PassedFrame};
+pub use scout::Scout;

@@ -19,6 +19,8 @@ pub(crate) struct Orders {
     now: Nanos,
     /// When an order begins or ends next.
     next: Nanos,
+    /// Somebody else gives the events of accesses.
+    pub(crate) accesses_elsewhere: bool,
 }
 
 /// What changed.
@@ -37,6 +39,7 @@ impl Default for Orders {
             ends: HashMap::new(),
             now: Nanos::ZERO,
             next: Nanos::MAX,
+            accesses_elsewhere: false,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What receives product.
 
 use ringtap_handover::{Cin, Content, Iri, Notification};
-use ringtap_model::Frame;
+use ringtap_model::{Frame, Identity, Nanos};
 use ringtap_warrant::Order;
 
 /// Receives what each order is entitled to, in order of time but for the media of calls, which follow at the
@@ -15,6 +15,10 @@ pub trait Product {
 
     /// The interception began or ended.
     fn notice(&mut self, order: &Order, notification: Notification);
+
+    /// The session of a target, as it is from a time on, for others who have to know. `is_open`: it was open
+    /// when an order began.
+    fn session(&mut self, _record: &Identity, _is_open: bool, _at: Nanos) {}
 
     /// The frames of a batch, all of whose product has been given.
     fn frames(&mut self, _frames: &[Frame<'_>]) {}

@@ -202,18 +202,24 @@ impl DayFiles {
     }
 
     /// Deletes the files of days that ended before `limit`, and tells which.
-    pub(crate) fn delete_before(&mut self, limit: Nanos) -> Result<Vec<Day>, Error> {
+    pub(crate) fn delete_before(
+        &mut self,
+        records: Option<Nanos>,
+        sessions: Option<Nanos>,
+    ) -> Result<Vec<Day>, Error> {
         let mut gone = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(|error| Error::io(&self.dir, error))?.flatten() {
             let name = entry.file_name();
             let Some(day) = name.to_str().and_then(Day::from_file_name) else { continue };
-            if day.end() > limit {
+            if records.is_none_or(|limit| day.end() > limit) {
                 continue;
             }
             self.delete(day)?;
             gone.push(day);
         }
-        gone.extend(self.identities.delete_before(limit)?);
+        if let Some(limit) = sessions {
+            gone.extend(self.identities.delete_before(limit)?);
+        }
         gone.sort();
         gone.dedup();
         Ok(gone)

@@ -118,7 +118,7 @@ pub use reader::{Found, Reader};
 pub use rollups::{FoldMinute, FoldedMinute, MakeRollup, RollupCounts};
 pub use running::RunningSearch;
 pub use search::{Coverage, Cursor, NotACursor, Page, Search, SearchEnd, SearchOrder};
-pub use settings::StoreSettings;
+pub use settings::{Retain, StoreSettings};
 pub use state::Counts;
 pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreWriter};
 

@@ -19,6 +19,22 @@ pub struct StoreSettings {
     pub outbox_size: u64,
     /// The journal of calls in progress; `None` writes none.
     pub journal: Option<PathBuf>,
-    /// Day files are deleted once they are older than this; never where it is zero.
-    pub retain: Nanos,
+    /// How long what is kept.
+    pub retain: Retain,
+}
+
+/// How long records are kept; for ever where it is zero.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Retain {
+    /// Day files, from the end of their day.
+    pub records: Nanos,
+    /// Sessions of subscribers, from their end, or from when they were last heard of.
+    pub sessions: Nanos,
+}
+
+impl Retain {
+    /// Both for the same time.
+    pub fn all(time: Nanos) -> Self {
+        Self { records: time, sessions: time }
+    }
 }

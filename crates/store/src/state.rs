@@ -8,7 +8,7 @@ use ringtap_model::Nanos;
 
 use crate::import_writer::RecordCounts;
 use crate::record::{RecordType, TYPES};
-use crate::settings::StoreSettings;
+use crate::settings::{Retain, StoreSettings};
 
 /// What a writer counted since it was opened, and what waits now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ pub(crate) struct SharedState {
     failures: AtomicU64,
     away: AtomicBool,
     clock: AtomicU64,
-    retain: AtomicU64,
+    retain: [AtomicU64; 2],
     /// How long the end may take, once it has begun.
     closing: OnceLock<Duration>,
 }
@@ -89,7 +89,7 @@ impl SharedState {
             failures: AtomicU64::new(0),
             away: AtomicBool::new(false),
             clock: AtomicU64::new(0),
-            retain: AtomicU64::new(settings.retain.0),
+            retain: [settings.retain.records, settings.retain.sessions].map(|time| AtomicU64::new(time.0)),
             closing: OnceLock::new(),
         }
     }
@@ -131,12 +131,16 @@ impl SharedState {
         self.clock.fetch_max(now.0, Ordering::Relaxed);
     }
 
-    pub(crate) fn retain(&self) -> Nanos {
-        Nanos(self.retain.load(Ordering::Relaxed))
+    pub(crate) fn retain(&self) -> Retain {
+        let [records, sessions] = &self.retain;
+        let time = |time: &AtomicU64| Nanos(time.load(Ordering::Relaxed));
+        Retain { records: time(records), sessions: time(sessions) }
     }
 
-    pub(crate) fn set_retain(&self, retain: Nanos) {
-        self.retain.store(retain.0, Ordering::Relaxed);
+    pub(crate) fn set_retain(&self, retain: Retain) {
+        let [records, sessions] = &self.retain;
+        records.store(retain.records.0, Ordering::Relaxed);
+        sessions.store(retain.sessions.0, Ordering::Relaxed);
     }
 
     pub(crate) fn close(&self, patience: Duration) {

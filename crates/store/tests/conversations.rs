@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::{DAY, call, id, stream};
-use ringtap_model::{Amendment, Call, Id, JoinReason, Nanos};
-use ringtap_store::{Annotate, ImportWriter, Query, Reader, StoreSettings, StoreWriter, hold};
+use ringtap_model::{Amendment, Call, Id, JoinReason};
+use ringtap_store::{Annotate, ImportWriter, Query, Reader, Retain, StoreSettings, StoreWriter, hold};
 use rusqlite::Connection;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,7 +22,7 @@ fn settings(dir: &Path) -> StoreSettings {
         outbox: dir.join("outbox"),
         outbox_size: 64 << 20,
         journal: None,
-        retain: Nanos::ZERO,
+        retain: Retain::default(),
     }
 }
 

@@ -12,7 +12,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use proptest::option;
 use proptest::prelude::*;
 use ringtap_model::{HeldAddress, Id, Identity, Nanos, SessionBegin, SessionEnd, SessionSource};
-use ringtap_store::{Day, Error, IdentityReader, ImportWriter, StoreSettings, StoreWriter, write_ranges};
+use ringtap_store::{
+    Day, Error, IdentityReader, ImportWriter, Retain, StoreSettings, StoreWriter, write_ranges,
+};
 use ringtap_testing::samples;
 
 /// 2026-11-21 00:00:00 UTC.
@@ -299,6 +301,25 @@ fn lasting(number: u8, began: u64, ended: Option<u64>) -> Identity {
     session(number, &name, vec![address])
 }
 
+/// A law may have sessions kept for another time than calls.
+#[test]
+fn sessions_have_a_clock_of_their_own() {
+    for (records, sessions, left) in [(10, 0, vec![1]), (0, 10, vec![]), (10, 60, vec![1])] {
+        let dir = tempfile::tempdir().unwrap();
+        let days = |days: u64| Nanos::from_secs(days * DAY);
+        let retain = Retain { records: days(records), sessions: days(sessions) };
+        let settings = StoreSettings { retain, ..settings(dir.path(), Nanos::ZERO) };
+        store(&settings.directory, &[lasting(1, 40, Some(40))]);
+        let writer = written_by_service(&settings, &[]);
+        writer.close(PATIENCE);
+        let found = match IdentityReader::open(&settings.directory) {
+            Err(Error::NoDays { .. }) => Vec::new(),
+            reader => reader.unwrap().named("user1", None).unwrap(),
+        };
+        assert_eq!(numbers(&found), left, "{records} {sessions}");
+    }
+}
+
 fn settings(dir: &Path, retain: Nanos) -> StoreSettings {
     StoreSettings {
         directory: dir.join("records"),
@@ -307,7 +328,7 @@ fn settings(dir: &Path, retain: Nanos) -> StoreSettings {
         cache: 8 << 20,
         outbox_size: 1 << 20,
         journal: None,
-        retain,
+        retain: Retain::all(retain),
     }
 }
 

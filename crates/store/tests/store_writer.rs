@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use common::{NOON, alarm, call, message, registration, stream, transaction};
 use ringtap_model::{Alarm, Call, CallState, Nanos};
-use ringtap_store::{CallNote, Query, Reader, StoreEvent, StoreSettings, StoreWriter};
+use ringtap_store::{CallNote, Query, Reader, Retain, StoreEvent, StoreSettings, StoreWriter};
 use rusqlite::Connection;
 use tempfile::TempDir;
 
@@ -30,7 +30,7 @@ fn settings(dir: &Path) -> StoreSettings {
         outbox: dir.join("outbox"),
         outbox_size: 64 << 20,
         journal: Some(dir.join("journal")),
-        retain: Nanos::ZERO,
+        retain: Retain::default(),
     }
 }
 
@@ -250,7 +250,7 @@ fn old_days_are_forgotten() {
     writer.close(PATIENCE);
     assert_eq!(numbers(dir.path()), [0, 1, 5, 30]);
     let retain = Nanos::from_secs(3 * 86_400);
-    let (writer, events) = open(&StoreSettings { retain, ..settings(dir.path()) });
+    let (writer, events) = open(&StoreSettings { retain: Retain::all(retain), ..settings(dir.path()) });
     assert!(matches!(wait_for(&events, "DaysDeleted"), StoreEvent::DaysDeleted(days) if days.len() == 2));
     writer.close(PATIENCE);
     assert_eq!(numbers(dir.path()), [0, 1]);

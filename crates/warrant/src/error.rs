@@ -160,6 +160,33 @@ pub enum Refused {
     /// A passphrase that would be guessed.
     #[error("this passphrase cannot be used: {0}")]
     Passphrase(&'static str),
+    /// Nobody provisions under that identifier.
+    #[error("no ADMF of that identifier may act: `ringtap warrant admf list` shows them")]
+    NoAdmf,
+    /// The task is there.
+    #[error("there is a task of this XID")]
+    XidUsed,
+    /// The task is not there, or is another ADMF's.
+    #[error("there is no task of this XID")]
+    NoTask,
+    /// The destination is there.
+    #[error("there is a destination of this DID")]
+    DestinationUsed,
+    /// The destination is not there, or is another ADMF's.
+    #[error("there is no destination of this DID")]
+    NoDestination,
+    /// Tasks name it.
+    #[error("a task names the destination")]
+    DestinationInUse,
+    /// The agency is not among those of the ADMF.
+    #[error("the ADMF is not registered for the agency of this destination")]
+    NotItsAgency,
+    /// It lasts longer than the ADMF's tasks may.
+    #[error("the task ends later than tasks of this ADMF may")]
+    TooLong,
+    /// Each transaction changes something once.
+    #[error("this transaction has changed something before")]
+    TransactionUsed,
     /// A ceiling.
     #[error("the register has as many {0} as it can have: close it, and set up another one")]
     Full(&'static str),

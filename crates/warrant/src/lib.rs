@@ -25,6 +25,7 @@
 //! | `liid`, `order` | the names and the content of an order |
 //! | `target` | targets, their normal form, and how they are found |
 //! | `secret_text` | texts that no log line shows, and that are wiped |
+//! | `uuid` | identifiers of tasks, destinations and transactions |
 //! | `state` | acts, the rules by which they follow each other, and the state that they give |
 //! | `log`, `flaw` | keys, lines, the head; what can be wrong with them |
 //! | `register` | the files of a register, and what people and the service do with it |
@@ -40,6 +41,7 @@ mod register;
 mod secret_text;
 mod state;
 mod target;
+mod uuid;
 
 pub use error::{Error, Refused};
 pub use flaw::Flaw;
@@ -48,13 +50,15 @@ pub use log::key::{ProductSigner, PublicKey, RegisterKey};
 pub use log::line::{ActLine, LineFlaw};
 pub use order::{CountryCode, Delivers, NotACountry, NotAKey, NotDelivered, Order, PayloadKey};
 pub use register::{
-    ActQuery, ActView, Fault, Head, ListQuery, PersonView, Register, Session, Standing, Verified,
-    WarrantPage, check_passphrase, verify,
+    ActQuery, ActView, AdmfSession, AdmfView, Fault, Head, ListQuery, NewTask, PersonView, Provisioned,
+    Register, Session, Standing, TaskView, Verified, WarrantPage, check_passphrase, verify,
 };
 pub use secret_text::SecretText;
+pub use state::{Admf, Destination, NewAdmf, Task, TaskContent};
 pub use state::{
     Answer, Category, DataAges, GivenAnswer, MONTH, MONTHS, NewRequest, NotASubject, Refusal, RefusalReason,
     Request, RequestStatistics, RequestStatus, Spread, Subject,
 };
 pub use state::{Extension, Look, NewWarrant, ProducedFile, Role, Status, StopProof, Warrant};
 pub use target::{Name, NotATarget, Target, TargetIndex, TargetKind};
+pub use uuid::{NotAUuid, Uuid};

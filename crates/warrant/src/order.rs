@@ -12,7 +12,7 @@ use crate::target::{Target, TargetIndex};
 
 /// What is to be intercepted and delivered, for whom and until when. The same whoever asks: nothing in it
 /// depends on who reads it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Order {
     /// Identifies the interception to the agency.
     pub liid: Liid,
@@ -31,8 +31,10 @@ pub struct Order {
     /// Identifies the operator to the agency: 1 to 16 octets of ASCII (`operatorIdentifier`).
     pub operator: String,
     /// From this time on.
+    #[serde(rename = "begins_us")]
     pub begins: Nanos,
     /// Before this time. The register ends it by itself: what comes later is no part of it.
+    #[serde(rename = "ends_us")]
     pub ends: Nanos,
     /// Encrypts payloads, where the agency asks for it.
     pub payload_key: Option<PayloadKey>,

@@ -39,6 +39,7 @@
 //! | [`search`] | what is read prints as a text that is read as the same |
 //! | [`target`] | a target is printed as it is read, and is found by its own name |
 //! | [`acts`] | a line of a register is read or refused; a changed one has another hash |
+//! | [`x1`] | a request is read or refused within bounds, and what is printed is read as the same |
 //! | [`engine`] | deep state with tiny tables: the same records for every batch size, and consistent sums |
 #![forbid(unsafe_code)]
 
@@ -64,6 +65,7 @@ mod sip;
 mod spool;
 mod warrant;
 mod websocket;
+mod x1;
 
 pub use anonymise::anonymise;
 pub use audio::audio;
@@ -85,12 +87,13 @@ pub use sip::{sip, stream};
 pub use spool::{chain, deletions, far, seals, spool};
 pub use warrant::{acts, target};
 pub use websocket::websocket;
+pub use x1::x1;
 
 /// A body and the name of its target and of its input folders.
 pub type Body = (&'static str, fn(&[u8]));
 
 /// All bodies.
-pub const BODIES: [Body; 29] = [
+pub const BODIES: [Body; 30] = [
     ("frame", frame),
     ("media", media),
     ("hep", hep),
@@ -120,4 +123,5 @@ pub const BODIES: [Body; 29] = [
     ("search", search),
     ("target", target),
     ("acts", acts),
+    ("x1", x1),
 ];

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ringtap_model::{Call, Endpoint, Id, Nanos, Record, Stream, Value};
 use ringtap_spool::{PendingEntry, PendingJournal};
 use ringtap_store::format::{Decoder, Encoder};
-use ringtap_store::{Journal, StoreSettings, StoreWriter};
+use ringtap_store::{Journal, Retain, StoreSettings, StoreWriter};
 use ringtap_testing::samples;
 
 use crate::choices::Choices;
@@ -112,7 +112,7 @@ pub fn outbox(bytes: &[u8]) {
             outbox: dir,
             outbox_size: 1 << 20,
             journal: None,
-            retain: Nanos::ZERO,
+            retain: Retain::default(),
         };
         if let Ok((writer, _)) = StoreWriter::open(&settings, |_| ()) {
             let counts = writer.close(Duration::from_secs(60));

@@ -113,5 +113,6 @@ targets!(
     control,
     search,
     target,
-    acts
+    acts,
+    x1
 );

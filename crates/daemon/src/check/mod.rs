@@ -45,6 +45,7 @@ pub fn check(file: &ConfigFile) -> CheckReport {
     let mut checked = check.capture();
     checked.extend(check.secrets());
     checked.extend(check.paths(user.as_ref()));
+    checked.extend(file.config.kept_by_law());
     let hooks = file.config.hooks();
     check.problems.extend(crate::hooks::check(file, &hooks));
     checked.extend(plural(hooks.len(), "hook", "hooks"));
@@ -137,9 +138,8 @@ impl Check<'_> {
     /// The register of warrants, and its key; how many files were read.
     fn interception(&mut self) -> usize {
         let intercept = self.file.config.intercept.clone();
-        let Some(register) = intercept.register() else { return 0 };
-        let product = intercept.product().unwrap_or(register);
-        for (key, problem) in crate::intercept::check(register, product, &intercept) {
+        let Some(product) = intercept.product() else { return 0 };
+        for (key, problem) in crate::intercept::check(product, &intercept) {
             self.problem("intercept", key, problem);
         }
         [intercept.key_file(), intercept.functions()].into_iter().flatten().count()

@@ -103,6 +103,7 @@ fn secret_key(config: &crate::config::Config, path: &Path) -> (&'static str, &'s
         path if config.radius.secret_file() == Some(path) => ("radius", "secrets"),
         path if config.intercept.key_file() == Some(path) => ("intercept", "key"),
         path if config.intercept.functions() == Some(path) => ("intercept", "deliver"),
+        path if config.intercept.certificate_key() == path => ("intercept", "certificate_key"),
         path if config.warrants.key_file() == Some(path) => ("warrants", "key"),
         path if metrics.tls.is_some_and(|(_, key)| key == path) => ("metrics", "certificate_key"),
         _ => ("retention", "tier_credentials"),

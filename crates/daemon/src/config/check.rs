@@ -24,13 +24,19 @@ impl Config {
             self.metrics.check(),
             self.spool.check(),
             self.retention.check(self.spool.directory()),
-            self.radius.check(self.store.retain.0),
+            self.radius.check(self.store.sessions_retained().0),
+            self.check_country(),
             self.intercept.check(),
             self.warrants.check(),
         ];
         let mut wrong = self.check_bounds();
         wrong.extend(together.into_iter().filter_map(Result::err));
         wrong
+    }
+
+    fn check_country(&self) -> Check {
+        let checked = self.retention.country.check(self.store.retain, self.store.sessions_retained());
+        checked.map_err(|(key, problem)| ("store", key, problem))
     }
 
     fn check_directories(&self) -> Check {

@@ -33,15 +33,15 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Reads it; a key that it lacks is taken from `profile`, if that has it.
+    /// Reads it; a key that it lacks is taken from `others`, if these have it.
     ///
     /// # Errors
     ///
     /// Every key that is not known, and every value that its key does not accept.
-    pub(crate) fn read<T: DeserializeOwned>(&self, profile: &DeTable<'_>) -> Result<T, ConfigError> {
+    pub(crate) fn read<T: DeserializeOwned>(&self, others: &DeTable<'_>) -> Result<T, ConfigError> {
         let mut table = self.table.clone();
         let mut wrong = self.without_unknown(table.get_mut());
-        complete(table.get_mut(), profile);
+        complete(table.get_mut(), others);
         while wrong.len() < MOST {
             let error = match T::deserialize(Deserializer::from(table.clone())) {
                 Ok(read) if wrong.is_empty() => return Ok(read),
@@ -218,11 +218,15 @@ impl<'a> Document<'a> {
 
     /// The profile that the file names; the default where it names none that there is.
     pub(crate) fn profile(&self) -> Profile {
-        let Some(DeValue::Table(keys)) = self.table.get_ref().get("process").map(Spanned::get_ref) else {
-            return Profile::Default;
+        self.text_of("process", "profile").and_then(Profile::of_name).unwrap_or(Profile::Default)
+    }
+
+    /// The value of a key, where the file has it and it is a text.
+    pub(crate) fn text_of(&self, section: &str, key: &str) -> Option<&str> {
+        let Some(DeValue::Table(keys)) = self.table.get_ref().get(section).map(Spanned::get_ref) else {
+            return None;
         };
-        let name = keys.get("profile").and_then(|value| value.get_ref().as_str());
-        name.and_then(Profile::of_name).unwrap_or(Profile::Default)
+        keys.get(key).and_then(|value| value.get_ref().as_str())
     }
 
     /// Whether the file has the key.
@@ -274,7 +278,7 @@ impl<'a> Document<'a> {
 }
 
 /// Adds the keys of `profile` that are missing.
-fn complete<'a>(table: &mut DeTable<'a>, profile: &DeTable<'a>) {
+pub(super) fn complete<'a>(table: &mut DeTable<'a>, profile: &DeTable<'a>) {
     for (section, keys) in profile {
         let DeValue::Table(keys) = keys.get_ref() else { continue };
         let added = || Spanned::new(section.span(), DeValue::Table(DeTable::new()));

@@ -11,6 +11,7 @@ mod capture;
 mod check;
 pub(crate) mod compiled_rules;
 mod conversations;
+mod country;
 mod document;
 mod engine;
 mod error;
@@ -46,12 +47,14 @@ mod warrants;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use toml::de::DeTable;
 
 pub use alarm_config::AlarmConfig;
 use alarm_rule::AlarmRule;
 use alarms::Alarms;
 pub(crate) use capture::Capture;
 use conversations::Conversations;
+use country::Country;
 use document::Document;
 use engine::Limits;
 pub use error::ConfigError;
@@ -190,6 +193,7 @@ impl Config {
             .chain(self.radius.secret_file().map(Path::to_owned))
             .chain(self.intercept.key_file().map(Path::to_owned))
             .chain(self.intercept.functions().map(Path::to_owned))
+            .chain([self.intercept.certificate_key().to_owned()])
             .chain(self.warrants.key_file().map(Path::to_owned))
             .chain(self.notify_files())
             .chain(self.hook_files())
@@ -200,6 +204,11 @@ impl Config {
     /// The files with secrets of those who are told of alarms.
     pub(crate) fn notify_files(&self) -> impl Iterator<Item = PathBuf> {
         self.notify.iter().filter_map(NotifyTarget::secret_file)
+    }
+
+    /// What is kept by whose law, where a country is named.
+    pub(crate) fn kept_by_law(&self) -> Option<String> {
+        self.retention.country.kept(self.store.retain, self.store.sessions_retained())
     }
 
     /// The files of numbers that the rules name.
@@ -227,7 +236,13 @@ impl Config {
     fn parse_with(text: &str, profile: Option<Profile>) -> Result<Self, ConfigError> {
         let document = Document::parse(text, Self::SECTIONS, Self::LISTS)?;
         let profile = profile.unwrap_or_else(|| document.profile());
-        let mut config: Self = document.read(profile.table()?.get_ref())?;
+        let law =
+            document.text_of("retention", "country").map(Country::of_name).unwrap_or(Country::None).text();
+        let mut others = DeTable::parse(&law)
+            .map_err(|error| ConfigError::new(None, None, error.message().to_owned()))?
+            .into_inner();
+        document::complete(&mut others, profile.table()?.get_ref());
+        let mut config: Self = document.read(&others)?;
         config.process.profile = profile;
         let mut wrong: Vec<ConfigError> = config
             .check()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ringtap_model::Nanos;
 use ringtap_spool::{Category, SpaceThreshold, Watermarks};
 
+use super::country::Country;
 use super::key::{Bounds, KIB, KeyProblem, MIB, MINUTE, section};
 use super::values::{FreeSpace, Size, Span};
 
@@ -51,6 +52,11 @@ section! {
         /// Segments are deleted until this much is free; then recording resumes as well.
         #[live = true]
         free_again: FreeSpace = FreeSpace(Watermarks::default().high),
+        /// Whose law says how long records and sessions are kept: it sets `retain` and `retain_sessions` in
+        /// [store] where they are not, and refuses what it forbids. Which laws these are, and why you have to
+        /// ask a lawyer: [disclosure](disclosure.md#how-long-data-is-there).
+        #[live = true]
+        pub(crate) country: Country = Country::None,
         /// Where older segments move: a second directory, on a larger disk, or a bucket and prefix of storage
         /// that speaks S3. `ringtap export` and the other commands find them there. Another bucket needs a
         /// restart.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ringtap_model::Nanos;
+use ringtap_store::Retain;
 
 use super::key::{Bounds, DAY, GIB, MIB, section};
 use super::values::{Size, Span};
@@ -38,6 +39,22 @@ section! {
         #[live = true]
         #[bounds = Bounds::at_least(DAY).example("90d").zero("0s keeps records for ever")]
         pub(crate) retain: Span = Span(Nanos::ZERO),
+        /// Sessions of subscribers are deleted so long after their end. Zero is as long as `retain`.
+        #[live = true]
+        #[bounds = Bounds::at_least(DAY).example("366d").zero("0s is as long as `retain`")]
+        pub(crate) retain_sessions: Span = Span(Nanos::ZERO),
+    }
+}
+
+impl Store {
+    /// How long sessions are kept.
+    pub(crate) fn sessions_retained(&self) -> Span {
+        if self.retain_sessions.0 == Nanos::ZERO { self.retain } else { self.retain_sessions }
+    }
+
+    /// How long what is kept.
+    pub(crate) fn retained(&self) -> Retain {
+        Retain { records: self.retain.0, sessions: self.sessions_retained().0 }
     }
 }
 

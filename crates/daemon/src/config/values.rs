@@ -45,6 +45,8 @@ macro_rules! choice {
     };
 }
 
+pub(super) use choice;
+
 /// Bytes: `"64MiB"`, or a number of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use std::mem;
+use std::sync::Arc;
 
 use ringtap_handover::{Cin, Content, Iri, Notification, NotificationKind};
 use ringtap_intercept::{Delivered, Product, ProductFiles};
-use ringtap_model::{Frame, Nanos};
+use ringtap_model::{Frame, Identity, Nanos};
+use ringtap_remote::Probe;
 use ringtap_warrant::{Liid, Order, StopProof};
 
 /// Gives product to files and, where there are any, to mediation functions.
@@ -18,6 +20,8 @@ pub(crate) struct Accounts {
     recalled: HashMap<u64, Nanos>,
     /// How many packets of each order came from there.
     recalled_packets: HashMap<Liid, u64>,
+    /// Tells sniffers of sessions.
+    probe: Option<Arc<Probe>>,
 }
 
 /// Orders that began and ended, for the register.
@@ -28,13 +32,14 @@ pub(crate) struct Changes {
 }
 
 impl Accounts {
-    pub(crate) fn new(files: ProductFiles, delivered: Option<Delivered>) -> Self {
+    pub(crate) fn new(files: ProductFiles, delivered: Option<Delivered>, probe: Option<Arc<Probe>>) -> Self {
         Self {
             product: (files, delivered),
             changes: Changes::default(),
             last_content: HashMap::new(),
             recalled: HashMap::new(),
             recalled_packets: HashMap::new(),
+            probe,
         }
     }
 
@@ -103,6 +108,12 @@ impl Product for Accounts {
             _ => {}
         }
         self.product.notice(order, notification);
+    }
+
+    fn session(&mut self, record: &Identity, is_open: bool, at: Nanos) {
+        if let Some(probe) = &self.probe {
+            probe.session(record, is_open, at);
+        }
     }
 
     fn frames(&mut self, frames: &[Frame<'_>]) {

@@ -29,6 +29,8 @@ pub(crate) struct WorkerLink {
     handled: AtomicU64,
     /// Time of its latest frame.
     now: AtomicU64,
+    /// Up to when all of its frames have been passed on, as far as it knows.
+    reached: AtomicU64,
     has_ended: AtomicBool,
 }
 
@@ -41,7 +43,16 @@ impl WorkerLink {
         let zero = || AtomicU64::new(0);
         let has_ended = AtomicBool::new(false);
         (
-            Self { ring, history, begun: zero(), done: zero(), handled: zero(), now: zero(), has_ended },
+            Self {
+                ring,
+                history,
+                begun: zero(),
+                done: zero(),
+                handled: zero(),
+                now: zero(),
+                reached: zero(),
+                has_ended,
+            },
             is_kept,
         )
     }
@@ -63,6 +74,11 @@ impl WorkerLink {
 
     pub(crate) fn now(&self) -> Nanos {
         Nanos(self.now.load(Ordering::Acquire))
+    }
+
+    /// Up to when all of its frames have been passed on: a worker that was held up comes with them later.
+    pub(crate) fn reached(&self) -> Nanos {
+        if self.has_ended() { Nanos::MAX } else { Nanos(self.reached.load(Ordering::Acquire)) }
     }
 
     pub(crate) fn has_ended(&self) -> bool {
@@ -147,11 +163,17 @@ impl SignallingFeed {
         packets.wanted.clear();
         if let Some(last) = frames.last() {
             link.now.fetch_max(last.time.0, Ordering::Release);
+            link.reached.fetch_max(last.time.0, Ordering::Release);
         }
         let batch = link.done.fetch_add(1, Ordering::Release) + 1;
         if self.follows.is_replay && !frames.is_empty() {
             self.wait_for(batch);
         }
+    }
+
+    /// There was nothing left to take when the worker looked, after that time.
+    pub(crate) fn idle(&self, since: Nanos) {
+        self.link.reached.fetch_max(since.0, Ordering::Release);
     }
 
     fn wait_for(&self, batch: u64) {

@@ -16,17 +16,59 @@ pub struct ProductReport {
     pub at_us: u64,
     /// When the program started, likewise.
     pub since_us: u64,
-    /// Whether the register could be used.
+    /// Whether the register could be used; of a sniffer, whether its probe is heard.
     pub register_usable: bool,
     /// How far back frames are remembered, in milliseconds, by the worker with the least; none if no frames
     /// are.
     pub remembers_ms: Option<u64>,
     /// How often an order, session or call began before that.
     pub remembered_too_little: u64,
+    /// How often a packet said that an address may become a target's, how long after it had passed the
+    /// address's packets were wanted, and the longest of these times.
+    #[serde(default)]
+    pub activations: u64,
+    /// See `activations`: the mean.
+    #[serde(default)]
+    pub activation_us: u64,
+    /// See `activations`.
+    #[serde(default)]
+    pub slowest_activation_us: u64,
     /// The orders in force, and those that have just ended.
     pub orders: Vec<OrderFigures>,
     /// Interfaces of mediation functions.
     pub functions: Vec<FunctionFigures>,
+    /// Of a sniffer: how often it was not known what had happened since its probe was heard last.
+    #[serde(default)]
+    pub gaps: u64,
+    /// The key that verifies the manifests of its files: 64 hex digits.
+    #[serde(default)]
+    pub public_key: String,
+    /// Sniffers elsewhere that are told of orders and sessions.
+    #[serde(default)]
+    pub sniffers: Vec<SnifferFigures>,
+}
+
+/// Of one sniffer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnifferFigures {
+    /// As in its certificate.
+    pub name: String,
+    /// Whether there is a connection.
+    pub is_connected: bool,
+    /// How often it has connected.
+    pub connections: u64,
+    /// How often it was told all that holds, for want of what it had missed.
+    pub restarts: u64,
+    /// Changes that it has not applied.
+    pub unconfirmed: u64,
+    /// The longest time from a change until it was confirmed.
+    pub slowest_us: u64,
+    /// How far its clock is from the probe's, at most.
+    pub clocks_apart_us: Option<u64>,
+    /// How long ago the packets are that it has looked at last.
+    pub behind_ms: u64,
+    /// What it says itself.
+    pub report: Option<Box<ProductReport>>,
 }
 
 /// Of one order. All of it is in files, synced, when it is told.

@@ -3,8 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use ringtap_capture::live;
 use ringtap_engine::Counters;
 use ringtap_hook::{HookCounts, HookFigures};
-use ringtap_model::Nanos;
-use ringtap_store::{StoreSettings, StoreWriter};
+use ringtap_store::{Retain, StoreSettings, StoreWriter};
 
 use super::*;
 use crate::notices::NoticeFigures;
@@ -17,7 +16,7 @@ fn shared_status(dir: &std::path::Path) -> (StoreWriter, SharedStatus) {
         outbox: dir.join("outbox"),
         outbox_size: 1 << 20,
         journal: None,
-        retain: Nanos::ZERO,
+        retain: Retain::default(),
     };
     let (store, _) = StoreWriter::open(&settings, |_| ()).unwrap();
     let info = |number| WorkerInfo { source: "eth0".into(), number, first: number == 0 };

@@ -78,18 +78,20 @@ pub(super) struct Members {
 }
 
 impl Members {
-    /// Adds a key, once more if it is there.
-    pub(super) fn add(&mut self, key: u64, filter: &Filter) {
+    /// Adds a key, once more if it is there. Whether it was not.
+    pub(super) fn add(&mut self, key: u64, filter: &Filter) -> bool {
         let count = self.keys.entry(key).or_default();
         *count += 1;
         if *count > 1 {
-            return;
+            return false;
         }
         let size = filter.size.load(Ordering::Relaxed);
         if self.keys.len() > (1 << SIZES[size]) / SPARSENESS && size + 1 < SIZES.len() {
-            return self.grow(size + 1, filter);
+            self.grow(size + 1, filter);
+            return true;
         }
         self.set(key, filter, size);
+        true
     }
 
     /// Takes a key away that was added, once.
@@ -145,7 +147,7 @@ mod tests {
         };
         for count in [1, 500, 4_000, 100_000] {
             let keys: Vec<u64> = (0..count).map(|_| random()).collect();
-            keys.iter().for_each(|key| members.add(*key, &filter));
+            keys.iter().for_each(|key| _ = members.add(*key, &filter));
             assert!(keys.iter().all(|key| has(&filter, *key)));
             let others = (0..10_000).filter(|_| has(&filter, random() | 1 << 40)).count();
             assert!(others < 10_000 / 20, "{others} of 10,000 beside {count}");
@@ -184,7 +186,7 @@ mod tests {
         ) {
             let (filter, mut members) = (Filter::new(seed), Members::default());
             prop_assert!(!has(&filter, other));
-            keys.iter().for_each(|key| members.add(*key, &filter));
+            keys.iter().for_each(|key| _ = members.add(*key, &filter));
             keys.iter().for_each(|key| members.remove(*key, &filter));
             prop_assert!(!has(&filter, other));
         }

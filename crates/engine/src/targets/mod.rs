@@ -26,7 +26,7 @@ pub struct Targets {
     entries: AtomicUsize,
     /// Endpoints of media among them.
     endpoints: AtomicUsize,
-    /// What was added so far.
+    /// How often something was added that was not there.
     additions: AtomicU64,
     /// What was added or removed so far.
     changes: AtomicU64,
@@ -79,15 +79,22 @@ impl Targets {
     /// twice has to be removed twice.
     pub fn add(&self, address: IpAddr, bits: u8) {
         let mut writer = self.writer();
+        let mut is_new = false;
         match Keys::of(address, bits) {
-            Keys::Ipv4(keys) => keys.for_each(|key| writer.ipv4.add(key, &self.ipv4)),
-            Keys::Link(key) => writer.links.add(key, &self.links),
-            Keys::Sites(keys) => keys.for_each(|key| writer.sites.add(key, &self.sites)),
-            Keys::AllIpv4 => writer.wide_ipv4 += 1,
-            Keys::AllIpv6 => writer.wide_ipv6 += 1,
+            Keys::Ipv4(keys) => keys.for_each(|key| is_new |= writer.ipv4.add(key, &self.ipv4)),
+            Keys::Link(key) => is_new = writer.links.add(key, &self.links),
+            Keys::Sites(keys) => keys.for_each(|key| is_new |= writer.sites.add(key, &self.sites)),
+            Keys::AllIpv4 => {
+                writer.wide_ipv4 += 1;
+                is_new = writer.wide_ipv4 == 1;
+            }
+            Keys::AllIpv6 => {
+                writer.wide_ipv6 += 1;
+                is_new = writer.wide_ipv6 == 1;
+            }
         }
         self.open(&writer);
-        self.count_added();
+        self.count_added(is_new);
     }
 
     /// No longer wants what was added by the same address and length.
@@ -107,11 +114,12 @@ impl Targets {
     /// Wants the datagrams from and to an endpoint of media. What is added twice has to be removed twice.
     pub fn add_media(&self, end: Endpoint) {
         let mut writer = self.writer();
+        let mut is_new = false;
         for port in [0, end.port] {
-            writer.media.add(media_key(end.ip, port), &self.media);
+            is_new |= writer.media.add(media_key(end.ip, port), &self.media);
         }
         self.endpoints.fetch_add(1, Ordering::Release);
-        self.count_added();
+        self.count_added(is_new);
     }
 
     /// No longer wants those of an endpoint that was added.
@@ -124,8 +132,8 @@ impl Targets {
         self.count_removed();
     }
 
-    /// How often something was added: packets that passed before the last time may have to be looked at
-    /// again ([`Targets::concerns`]).
+    /// How often something was added that was not there: packets that passed before the last time may have to
+    /// be looked at again ([`Targets::concerns`]).
     pub fn additions(&self) -> u64 {
         self.additions.load(Ordering::Acquire)
     }
@@ -153,9 +161,9 @@ impl Targets {
     }
 
     /// Counted last: whoever sees the count sees what was entered.
-    fn count_added(&self) {
+    fn count_added(&self, is_new: bool) {
         self.entries.fetch_add(1, Ordering::Release);
-        self.additions.fetch_add(1, Ordering::Release);
+        self.additions.fetch_add(u64::from(is_new), Ordering::Release);
         self.changes.fetch_add(1, Ordering::Release);
     }
 
@@ -373,7 +381,7 @@ mod tests {
             targets.add_media(end);
             targets.add_media(end);
             assert!(wants(Some((9, 4000))) && wants(None) && !wants(Some((9, 4001))), "{address}");
-            assert_eq!(targets.additions(), 2);
+            assert_eq!(targets.additions(), 1, "{address} was there when it was added again");
             targets.remove_media(end);
             assert!(wants(Some((9, 4000))), "{address} was added twice");
             targets.remove_media(end);

@@ -28,13 +28,16 @@ fn it_is_installed_below_a_directory_and_removed_without_its_configuration() {
     let unit = fs::read_to_string(to.join("opt/rt/lib/systemd/system/ringtap.service")).unwrap();
     assert!(unit.contains("ExecStart=/opt/rt/bin/ringtap run -c /etc/ringtap/ringtap.toml\n"), "{unit}");
     assert!(!unit.contains("=/usr/bin/ringtap") && !unit.contains("file:///usr/share/"), "{unit}");
-    let console = fs::read_to_string(to.join("opt/rt/lib/systemd/system/ringtap-console.service")).unwrap();
-    let command = console.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
-    let words: Vec<&str> = command.split(' ').collect();
-    assert_eq!(words[..3], ["/opt/rt/bin/ringtap", "console", "serve"]);
-    let help = run(["console", "serve", "--help"]).out;
-    for option in words.iter().filter(|word| word.starts_with("--")) {
-        assert!(help.contains(option), "{option} of the unit is none of the command");
+    for (unit, group, command) in [("console", "console", "serve"), ("x1", "warrant", "x1")] {
+        let path = to.join(format!("opt/rt/lib/systemd/system/ringtap-{unit}.service"));
+        let unit = fs::read_to_string(path).unwrap();
+        let line = unit.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
+        let words: Vec<&str> = line.split(' ').collect();
+        assert_eq!(words[..3], ["/opt/rt/bin/ringtap", group, command]);
+        let help = run([group, command, "--help"]).out;
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            assert!(help.contains(option), "{option} of the unit is none of the command");
+        }
     }
 
     // Whoever changed the configuration keeps it.

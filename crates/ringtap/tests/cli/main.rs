@@ -16,6 +16,7 @@
 //! | `console` | the people of the console, and its audit log |
 //! | `disclosure` | requests for retained data, and their answers held against tshark |
 //! | `warrant` | the register of lawful interception, from set-up to audit |
+//! | `x1` | tasks over X1, from a client of its own, to their product |
 //! | `kpis` | KPIs against a second implementation |
 //! | `why` | what distinguishes marked calls |
 //! | `live` | its loopback, and refusals |
@@ -60,3 +61,4 @@ mod warrant;
 mod warrant_pages;
 mod whole;
 mod why;
+mod x1;

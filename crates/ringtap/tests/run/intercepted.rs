@@ -28,7 +28,7 @@ const DEMO: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../demo/calls.pcap")
 const FOR_EVER: &str = "begins = '2020-01-01'";
 
 /// A daemon's folder with these lines in `[capture]`, which intercepts; `more` are further keys of that.
-fn configure(dir: &Path, officers: &Officers, capture: &str, more: &str) -> Place {
+pub(crate) fn configure(dir: &Path, officers: &Officers, capture: &str, more: &str) -> Place {
     let place = Place::new(dir);
     let path = place.configure(capture, "");
     let text = fs::read_to_string(&path).unwrap().replace("linger = \"1s\"\n", "");
@@ -42,7 +42,7 @@ fn configure(dir: &Path, officers: &Officers, capture: &str, more: &str) -> Plac
 }
 
 /// The files of product with that ending, in order of their names.
-fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
+pub(crate) fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =
         entries.filter(|path| path.extension().is_some_and(|own| own == ending)).collect();
@@ -52,7 +52,7 @@ fn files(dir: &Path, ending: &str) -> Vec<PathBuf> {
 
 /// What an agency has of them, by communication and number. Notices have the time at which the interception
 /// began, which is that of its first packet.
-fn product(dir: &Path) -> Vec<Pdu> {
+pub(crate) fn product(dir: &Path) -> Vec<Pdu> {
     let all = ["hi2", "hi3"].into_iter().flat_map(|ending| files(dir, ending));
     let mut all: Vec<Pdu> = all.flat_map(|path| pdus(&path)).collect();
     all.retain(|pdu| !matches!(pdu.payload, PduPayload::Notification(_)));
@@ -64,7 +64,7 @@ fn product(dir: &Path) -> Vec<Pdu> {
 }
 
 /// The newest report, of the only order.
-fn report(dir: &Path) -> Value {
+pub(crate) fn report(dir: &Path) -> Value {
     let text = fs::read(dir.join("product/report.json")).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
@@ -238,7 +238,7 @@ fn packets(given: &[Pdu]) -> usize {
     given.iter().filter(|pdu| matches!(pdu.payload, PduPayload::Content { .. })).count()
 }
 
-fn packet(src: &str, dst: &str, payload: &[u8]) -> Vec<u8> {
+pub(crate) fn packet(src: &str, dst: &str, payload: &[u8]) -> Vec<u8> {
     datagram(src.parse().unwrap(), dst.parse().unwrap(), payload)
 }
 
@@ -289,7 +289,7 @@ fn sessions_by_radius_over_tcp_are_followed() {
     assert_eq!(packets(&given), 400, "from the Access-Accept on");
 }
 
-fn radius_packet(code: u8, id: u8, attributes: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn radius_packet(code: u8, id: u8, attributes: &[&[u8]]) -> Vec<u8> {
     let attributes = attributes.concat();
     let length = (20 + attributes.len() as u16).to_be_bytes();
     [&[code, id][..], &length, &[id; 16], &attributes].concat()
@@ -324,7 +324,12 @@ fn send(address: u8, count: u32) {
 
 /// Sends packets, one a millisecond.
 fn inject(packets: impl Iterator<Item = Vec<u8>>) {
-    let mut injector = Injector::open("vb", Source::Packet).unwrap();
+    inject_on("vb", packets);
+}
+
+/// The same on an interface.
+pub(crate) fn inject_on(interface: &str, packets: impl Iterator<Item = Vec<u8>>) {
+    let mut injector = Injector::open(interface, Source::Packet).unwrap();
     for packet in packets {
         let frame = [&[2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 8, 0][..], &packet].concat();
         while injector.send(&[&frame]).unwrap() == 0 {
@@ -347,7 +352,7 @@ fn datagram(src: SocketAddrV4, dst: SocketAddrV4, payload: &[u8]) -> Vec<u8> {
     packet
 }
 
-fn started(place: &mut Place) -> Daemon {
+pub(crate) fn started(place: &mut Place) -> Daemon {
     let mut daemon = place.start();
     daemon.says("/metrics and /health");
     daemon
@@ -385,7 +390,7 @@ fn readable(dir: &Path, found: &mut String) {
     }
 }
 
-fn content(dir: &Path) -> usize {
+pub(crate) fn content(dir: &Path) -> usize {
     files(&dir.join("product"), "hi3").iter().map(|path| pdus(path).len()).sum()
 }
 

@@ -25,6 +25,7 @@
 //! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
+//! | `remote` | a probe, a sniffer that it tells whose packets are whose, and kills of both |
 //! | `restarted` | calls in progress while the daemon is stopped, or killed, and started again |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
 //! | `ruled` | rules that are changed over the API, by whom, and what a kill leaves of them |
@@ -64,6 +65,7 @@ mod notices;
 mod officers;
 mod processes;
 mod product;
+mod remote;
 mod replayed;
 mod restarted;
 mod retained;

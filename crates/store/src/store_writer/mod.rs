@@ -18,7 +18,7 @@ use crate::day_files::DayFiles;
 use crate::journal::{CallNote, Journal, Recovered};
 use crate::migration::OnMigration;
 use crate::outbox::Outbox;
-use crate::settings::StoreSettings;
+use crate::settings::{Retain, StoreSettings};
 use crate::state::{Counts, SharedState};
 pub use event::StoreEvent;
 use event::{OnEvent, report};
@@ -135,8 +135,8 @@ impl StoreWriter {
         CountsHandle(Arc::clone(&self.shared))
     }
 
-    /// From now on day files are deleted once they are older than this; never where it is zero.
-    pub fn retain(&self, retain: Nanos) {
+    /// From now on day files and sessions are deleted once they are older than this.
+    pub fn retain(&self, retain: Retain) {
         self.shared.set_retain(retain);
     }
 

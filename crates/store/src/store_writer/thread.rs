@@ -16,6 +16,7 @@ use crate::annotate::Annotate;
 use crate::day_files::DayFiles;
 use crate::outbox::Outbox;
 use crate::record::{AnyRecord, PendingRecord};
+use crate::settings::Retain;
 use crate::state::SharedState;
 
 /// The thread that writes.
@@ -308,13 +309,16 @@ impl WriterThread {
 
     fn delete_old_days(&mut self) {
         let retain = self.shared.retain();
-        if retain == Nanos::ZERO || self.looked_for_old_days.is_some_and(|looked| looked.elapsed() < FORGET) {
+        if retain == Retain::default()
+            || self.looked_for_old_days.is_some_and(|looked| looked.elapsed() < FORGET)
+        {
             return;
         }
         self.looked_for_old_days = Some(Instant::now());
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let limit = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)) - retain;
-        match self.files.delete_before(limit) {
+        let now = Nanos(u64::try_from(now.as_nanos()).unwrap_or(u64::MAX));
+        let limit = |time: Nanos| (time != Nanos::ZERO).then(|| now.since(time));
+        match self.files.delete_before(limit(retain.records), limit(retain.sessions)) {
             Ok(days) if days.is_empty() => {}
             Ok(days) => self.report(StoreEvent::DaysDeleted(days)),
             Err(error) => self.report(StoreEvent::DayNotDeleted(error)),

@@ -22,8 +22,7 @@ use std::time::Duration;
 use common::{call, stream};
 use dice::Dice;
 use record::{Event, Loss};
-use ringtap_model::Nanos;
-use ringtap_store::{Query, Reader, StoreSettings, StoreWriter};
+use ringtap_store::{Query, Reader, Retain, StoreSettings, StoreWriter};
 use rusqlite::Connection;
 
 /// Power cuts that the ordinary tests try.
@@ -39,7 +38,7 @@ fn settings(dir: &Path) -> StoreSettings {
         outbox: dir.join("outbox"),
         outbox_size: 64 << 20,
         journal: Some(dir.join("journal")),
-        retain: Nanos::ZERO,
+        retain: Retain::default(),
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) fn private_dir(dir: &Path) -> Result<(), Error> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(dir);
     made.map_err(|error| Error::io(dir, "created", error))?;
     check_private(dir)?;
-    let above = dir.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let above = above(dir);
     sync_dir(above).map_err(|error| Error::io(above, "synced to disk", error))
 }
 
@@ -28,6 +28,11 @@ pub(crate) fn check_private(dir: &Path) -> Result<(), Error> {
         return Err(Error::Key { path: dir.to_owned(), problem });
     }
     Ok(())
+}
+
+/// The directory that a path is in: this one, for a name alone.
+fn above(path: &Path) -> &Path {
+    path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes the names of a directory to the disk.
@@ -70,7 +75,7 @@ pub(crate) fn create_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&draft, path)?;
-    path.parent().map_or(Ok(()), sync_dir)
+    sync_dir(above(path))
 }
 
 /// The bytes of a short file, up to 4 KiB.
@@ -83,3 +88,17 @@ pub(crate) fn read_short(path: &Path) -> io::Result<Zeroizing<Vec<u8>>> {
 
 /// Keys and heads are shorter.
 const SHORT: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_alone_is_in_this_directory() {
+        let above = |path: &str| above(Path::new(path)).to_owned();
+        assert_eq!(
+            [above("key"), above("./key"), above("/key"), above("a/key")],
+            [".", ".", "/", "a"].map(|path| Path::new(path).to_owned())
+        );
+    }
+}

@@ -93,6 +93,11 @@ impl RegisterKey {
         key
     }
 
+    /// What signs product where there is no register: with a key of its own.
+    pub fn product_signer(&self) -> ProductSigner {
+        ProductSigner(SigningKey::from_bytes(&self.derived("signature of product")))
+    }
+
     fn parse(bytes: &[u8]) -> Option<Self> {
         let mut key = Zeroizing::new([0; 32]);
         // 32 hex digits are half a key, not 32 bytes.

@@ -13,7 +13,8 @@ use crate::log::files;
 use crate::log::key::Keys;
 use crate::log::line::{ActLine, LONGEST};
 use crate::secret_text::SecretText;
-use crate::state::{Act, By, Look, ProducedFile, RequestAct, What};
+use crate::state::{Act, AdmfAct, By, Look, ProducedFile, RequestAct, TaskAct, What};
+use crate::uuid::Uuid;
 
 /// Which acts to show.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +91,7 @@ impl ActQuery {
 fn view(number: u64, act: &Act) -> ActView {
     let who = match &act.by {
         By::Person(name) => name.clone(),
+        By::Admf(identifier) => format!("admf:{identifier}").into(),
         By::Service => "service".into(),
     };
     let (kind, warrant, detail) = told(&act.what);
@@ -127,12 +129,18 @@ fn told(what: &What) -> (&'static str, Option<u32>, String) {
                 Look::Request(_) => ("show", None),
                 Look::Requests => ("requests", None),
                 Look::Statistics => ("statistics", None),
+                Look::Admfs => ("admfs", None),
             };
             ("look", id, format!("{at}: {}", &**why))
         }
         What::Request(act) => {
             let (kind, detail) = told_of_request(act);
             (kind, None, detail)
+        }
+        What::Admf(act) => ("admf", None, told_of_admf(act)),
+        What::Task { transaction, act } => told_of_task(*transaction, act),
+        What::AdmfRefused(identifier) => {
+            ("refused", None, format!("another certificate than that of ADMF {identifier}"))
         }
         What::Begun { id } => ("begin", Some(*id), "interception has begun".to_owned()),
         What::Ended { id, late } => ("end", Some(*id), late_by(*late)),
@@ -154,6 +162,40 @@ fn request_of(what: &What) -> Option<u32> {
         What::Request(act) => Some(act.id()),
         _ => None,
     }
+}
+
+fn told_of_admf(act: &AdmfAct) -> String {
+    match act {
+        AdmfAct::Proposed(entry) => {
+            let right = if entry.activates { "activates tasks" } else { "enters drafts" };
+            let agencies = entry.agencies.join(", ");
+            format!("propose: {}, which {right}, for {agencies}", entry.identifier)
+        }
+        AdmfAct::Confirmed(proposal) => format!("confirm act {proposal}"),
+        AdmfAct::Disabled(identifier) => format!("disable: {identifier}"),
+    }
+}
+
+/// Kind, warrant, and the rest.
+fn told_of_task(transaction: Uuid, act: &TaskAct) -> (&'static str, Option<u32>, String) {
+    let (kind, warrant, detail) = match act {
+        TaskAct::Entered { id, xid, modifies, .. } => {
+            let kind = if *modifies { "task-modify" } else { "task-activate" };
+            (kind, Some(*id), format!("XID {xid}"))
+        }
+        TaskAct::Amended { id, extension, .. } => {
+            let longer = if extension.is_some() { "a later end" } else { "the same, in other words" };
+            ("task-modify", Some(*id), longer.to_owned())
+        }
+        TaskAct::Ended { xid: Some(xid) } => ("task-deactivate", None, format!("XID {xid}")),
+        TaskAct::Ended { xid: None } => ("task-deactivate", None, "all tasks".to_owned()),
+        TaskAct::DestinationSet { did, destination, .. } => {
+            ("destination", None, format!("DID {did} of {}", destination.agency))
+        }
+        TaskAct::DestinationRemoved { did: Some(did) } => ("destination", None, format!("remove DID {did}")),
+        TaskAct::DestinationRemoved { did: None } => ("destination", None, "remove all".to_owned()),
+    };
+    (kind, warrant, format!("{detail}; transaction {transaction}"))
 }
 
 /// Kind, and the rest.

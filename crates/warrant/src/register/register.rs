@@ -168,8 +168,13 @@ impl Register {
         self.ledger.locked(|ledger| {
             end_due(ledger, clock)?;
             let of = |warrant: &&Warrant| warrant.entered.liid == *liid && warrant.begun.is_some();
-            let id = ledger.state.warrants.values().rev().find(of).map(|warrant| warrant.id);
-            let id = id.ok_or(Refused::NotInForce)?;
+            let newest = ledger.state.warrants.values().rev().find(of).ok_or(Refused::NotInForce)?;
+            // What was replaced stops when the one in its place has begun.
+            let replaced = newest.task.as_ref().and_then(|task| task.replaces);
+            let replaced = replaced.filter(|_| newest.status(ledger.time(clock)) == Status::Active);
+            let replaced = replaced.and_then(|id| ledger.state.warrants.get(&id)).filter(of);
+            let stopped = replaced.filter(|old| old.stopped.is_empty()).unwrap_or(newest);
+            let id = stopped.id;
             ledger.record(By::Service, What::Stopped { id, proof }, clock).map(drop)
         })
     }

@@ -3,11 +3,13 @@
 use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
+use super::admfs::{AdmfAct, TaskAct};
 use super::people::{PersonChange, PersonEntry};
 use super::produced::ProducedFile;
 use super::requests::RequestAct;
 use super::warrant::{Extension, NewWarrant, StopProof};
 use crate::secret_text::SecretText;
+use crate::uuid::Uuid;
 
 /// An act, as it is sealed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -35,6 +37,8 @@ impl Act {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum By {
     Person(SecretText),
+    /// An administration function, over X1.
+    Admf(String),
     /// The service, or the register itself.
     Service,
 }
@@ -88,6 +92,15 @@ pub(crate) enum What {
     },
     /// Of a request for retained data.
     Request(RequestAct),
+    /// Of those who may provision tasks.
+    Admf(AdmfAct),
+    /// Of a task or a destination, by this transaction.
+    Task {
+        transaction: Uuid,
+        act: TaskAct,
+    },
+    /// Somebody with another certificate has used this identifier of an administration function.
+    AdmfRefused(String),
     Looked {
         at: Look,
         why: SecretText,
@@ -138,4 +151,6 @@ pub enum Look {
     Requests,
     /// The figures of requests.
     Statistics,
+    /// The administration functions.
+    Admfs,
 }

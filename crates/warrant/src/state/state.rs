@@ -8,13 +8,16 @@ use std::collections::{BTreeMap, HashMap};
 use ringtap_model::Nanos;
 
 use super::act::{Act, By, Look, What};
+use super::admfs::Admfs;
 use super::people::{People, Role};
 use super::produced::ProducedFile;
 use super::requests::Requests;
-use super::warrant::{EnteredExtension, Extension, NewWarrant, Status, Warrant, check_text};
+use super::text::check_text;
+use super::warrant::{EnteredExtension, Extension, NewWarrant, Status, Warrant};
 use crate::error::Refused;
 use crate::order::Order;
 use crate::secret_text::SecretText;
+use crate::uuid::Uuid;
 
 /// What the acts of a register give.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +25,9 @@ pub(crate) struct State {
     pub(crate) warrants: BTreeMap<u32, Warrant>,
     pub(crate) people: People,
     pub(crate) requests: Requests,
+    pub(crate) admfs: Admfs,
+    /// Warrants of each task of an administration function that is not deactivated, the oldest first.
+    pub(super) tasks: BTreeMap<(String, Uuid), Vec<u32>>,
     /// The time of the newest act.
     pub(crate) latest: Nanos,
     /// It is recorded that the clock was set back, and it has not caught up since.
@@ -43,6 +49,7 @@ impl State {
         }
         match &act.by {
             By::Service => self.admit_service(number, act)?,
+            By::Admf(identifier) => self.admit_admf(identifier, act)?,
             By::Person(name) => {
                 self.check_person(name, &act.what)?;
                 self.admit_person(number, name, act)?;
@@ -93,7 +100,7 @@ impl State {
                 warrant.stopped.push(proof.clone());
                 Ok(())
             }
-            What::ClockBack { .. } | What::Recovered { .. } => Ok(()),
+            What::ClockBack { .. } | What::Recovered { .. } | What::AdmfRefused(_) => Ok(()),
             _ => Err(Refused::Impossible),
         }
     }
@@ -132,20 +139,20 @@ impl State {
                     return Err(Refused::SamePerson);
                 }
                 (warrant.approved_by, warrant.approved_at) = (Some(name.clone()), Some(time));
+                if let Some(old) = warrant.task.as_ref().and_then(|task| task.replaces) {
+                    self.replace(old, *id, name, time);
+                }
                 Ok(())
             }
             What::ExtensionEntered { id, extension } => self.extend(*id, name, extension, time),
             What::ExtensionApproved { id, hash } => {
                 self.check_approval(*id, name, hash, time)?;
                 let warrant = self.warrant(*id)?;
-                let entered = warrant.extensions.last_mut().filter(|last| last.approved.is_none());
-                let entered = entered.ok_or(Refused::NothingToApprove)?;
-                if entered.entered_by == *name {
-                    return Err(Refused::SamePerson);
+                match warrant.pending_extension() {
+                    None => Err(Refused::NothingToApprove),
+                    Some((_, entered_by)) if entered_by == &**name => Err(Refused::SamePerson),
+                    Some(_) => warrant.approve_extension(name, time),
                 }
-                (entered.approved_by, entered.approved) = (Some(name.clone()), Some(time));
-                warrant.entered.ends = entered.extension.ends;
-                Ok(())
             }
             What::Withdrawn { id, reason } => {
                 check_text("reason", reason, 2048)?;
@@ -172,12 +179,26 @@ impl State {
             }
             What::Produced { id, files } => self.produced(*id, files),
             What::Request(act) => self.requests.admit(name, act, time),
+            What::Admf(act) => self.admfs.admit(number, name, act),
             What::Looked { at, why } => self.look(name, *at, why, time),
             _ => Err(Refused::Impossible),
         }
     }
 
     fn enter(&mut self, id: u32, by: &SecretText, entered: &NewWarrant, time: Nanos) -> Result<(), Refused> {
+        self.check_new(id, entered, &[], time)?;
+        self.warrants.insert(id, Warrant::new(id, entered.clone(), by.clone(), time));
+        Ok(())
+    }
+
+    /// Whether a warrant may be entered, which is to replace those others.
+    pub(super) fn check_new(
+        &self,
+        id: u32,
+        entered: &NewWarrant,
+        replaced: &[u32],
+        time: Nanos,
+    ) -> Result<(), Refused> {
         if id != self.next_id() {
             return Err(Refused::Impossible);
         }
@@ -185,15 +206,14 @@ impl State {
             return Err(Refused::Full("warrants"));
         }
         entered.check(time)?;
-        let same = self.warrants.values().filter(|other| other.entered.liid == entered.liid);
-        if same.into_iter().any(|other| !other.is_over(time)) {
+        let mut same = self.warrants.values().filter(|other| other.entered.liid == entered.liid);
+        if same.any(|other| !other.is_over(time) && !replaced.contains(&other.id)) {
             return Err(Refused::LiidUsed);
         }
-        self.warrants.insert(id, Warrant::new(id, entered.clone(), by.clone(), time));
         Ok(())
     }
 
-    fn extend(
+    pub(super) fn extend(
         &mut self,
         id: u32,
         by: &SecretText,

@@ -3,6 +3,8 @@
 use ringtap_model::Nanos;
 use serde::{Deserialize, Serialize};
 
+use super::task::Task;
+use super::text::check_text;
 use crate::error::Refused;
 use crate::hex::sha256_hex;
 use crate::liid::Liid;
@@ -91,17 +93,6 @@ impl NewWarrant {
     }
 }
 
-/// Refuses an empty text, and one that is too long.
-pub(super) fn check_text(field: &'static str, text: &str, most: usize) -> Result<(), Refused> {
-    if text.trim().is_empty() {
-        return Err(Refused::Field { field, problem: "it is empty" });
-    }
-    if text.len() > most {
-        return Err(Refused::Field { field, problem: "it is too long" });
-    }
-    Ok(())
-}
-
 /// That an interception was stopped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -177,6 +168,9 @@ pub struct Warrant {
     pub id: u32,
     /// What was entered; its end with extensions.
     pub entered: NewWarrant,
+    /// The task that it is, where an administration function has provisioned it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task: Option<Task>,
     /// Who entered it.
     pub entered_by: SecretText,
     /// When.
@@ -212,6 +206,7 @@ impl Warrant {
         Self {
             id,
             entered,
+            task: None,
             entered_by: by,
             entered_at: at,
             approved_by: None,
@@ -258,6 +253,11 @@ impl Warrant {
         Some((&last.extension, &last.entered_by))
     }
 
+    /// When its newest extension was entered.
+    pub fn last_extended(&self) -> Option<Nanos> {
+        self.extensions.last().map(|last| last.entered)
+    }
+
     /// Its extensions: each with who entered it and who approved it.
     pub fn extensions(&self) -> impl Iterator<Item = (&Extension, &str, Option<&str>)> {
         self.extensions
@@ -265,12 +265,24 @@ impl Warrant {
             .map(|entered| (&entered.extension, &*entered.entered_by, entered.approved_by.as_deref()))
     }
 
+    /// Approves the extension that waits.
+    pub(super) fn approve_extension(&mut self, by: &SecretText, time: Nanos) -> Result<(), Refused> {
+        let entered = self.extensions.last_mut().filter(|last| last.approved.is_none());
+        let entered = entered.ok_or(Refused::NothingToApprove)?;
+        (entered.approved_by, entered.approved) = (Some(by.clone()), Some(time));
+        self.entered.ends = entered.extension.ends;
+        Ok(())
+    }
+
     /// SHA-256, as hex digits, of the whole record that an approval is about: what was entered and by whom,
     /// and extensions.
     pub fn hash(&self) -> String {
         // Serialising texts and numbers cannot fail.
         let whole = (self.id, &self.entered, &self.entered_by, self.entered_at, &self.extensions);
-        let text = zeroize::Zeroizing::new(serde_json::to_vec(&whole).unwrap_or_default());
+        let mut text = zeroize::Zeroizing::new(serde_json::to_vec(&whole).unwrap_or_default());
+        if let Some(task) = &self.task {
+            text.extend(serde_json::to_vec(&(task.xid, &task.admf, task.replaces)).unwrap_or_default());
+        }
         sha256_hex(&text)
     }
 

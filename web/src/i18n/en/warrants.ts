@@ -99,6 +99,8 @@ export const warrants = {
   'warrants.gap.unwritten': { one: '{n} PDU or frame not written: the disk has no room', other: '{n} PDUs and frames not written: the disk has no room' },
   'warrants.gap.undelivered': { one: '{n} PDU not delivered: the buffer had no room; files have it', other: '{n} PDUs not delivered: the buffer had no room; files have them' },
   'warrants.gap.remembered_too_little': { one: '{n} time somebody became a target before what is remembered', other: '{n} times somebody became a target before what is remembered' },
+  'warrants.gap.unheard': { one: '{n} time it is not known what happened while the probe was not heard', other: '{n} times it is not known what happened while the probe was not heard' },
+  'warrants.sniffer': '{packets} packets with {octets} octets given; packets are looked at {behind} s after they passed',
   'warrants.not_delivered': 'Nothing is delivered:',
   'warrants.connected': 'connected',
   'warrants.not_connected': 'not connected',

@@ -99,6 +99,8 @@ export const warrants = {
   'warrants.gap.unwritten': { one: '{n} PDU o trama sin escribir: no hay sitio en el disco', other: '{n} PDU y tramas sin escribir: no hay sitio en el disco' },
   'warrants.gap.undelivered': { one: '{n} PDU sin entregar: no había sitio en el búfer; está en los ficheros', other: '{n} PDU sin entregar: no había sitio en el búfer; están en los ficheros' },
   'warrants.gap.remembered_too_little': { one: '{n} vez alguien pasó a ser objetivo antes de lo que se recuerda', other: '{n} veces alguien pasó a ser objetivo antes de lo que se recuerda' },
+  'warrants.gap.unheard': { one: '{n} vez no se sabe qué pasó mientras no se oía a la sonda', other: '{n} veces no se sabe qué pasó mientras no se oía a la sonda' },
+  'warrants.sniffer': '{packets} paquetes entregados con {octets} octetos; los paquetes se miran {behind} s después de pasar',
   'warrants.not_delivered': 'No se entrega nada:',
   'warrants.connected': 'conectada',
   'warrants.not_connected': 'sin conexión',

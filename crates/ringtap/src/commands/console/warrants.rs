@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::Context;
-use ringtap_console::{ProductOf, WarrantFunction, WarrantProduct, Warrants};
-use ringtap_daemon::{ProductReport, WarrantConfig, forbid_dumps};
+use ringtap_console::{ProductOf, WarrantFunction, WarrantProduct, WarrantSniffer, Warrants};
+use ringtap_daemon::{OrderFigures, ProductReport, SnifferFigures, WarrantConfig, forbid_dumps};
 use ringtap_warrant::{Error, Register, RegisterKey, Warrant};
 
 use crate::screen::Screen;
@@ -70,5 +70,22 @@ fn given(product: &Path, warrant: &Warrant) -> anyhow::Result<Option<WarrantProd
                 waiting: function.waiting,
             })
             .collect(),
+        sniffers: report.sniffers.iter().map(|sniffer| of_sniffer(sniffer, &liid)).collect(),
     }))
+}
+
+/// What a sniffer has given to an order.
+fn of_sniffer(sniffer: &SnifferFigures, liid: &str) -> WarrantSniffer {
+    let report = sniffer.report.as_deref();
+    let figures = report.and_then(|report| report.orders.iter().find(|order| order.liid == liid));
+    let figure = |of: fn(&OrderFigures) -> u64| figures.map_or(0, of);
+    WarrantSniffer {
+        name: sniffer.name.clone(),
+        is_connected: sniffer.is_connected,
+        behind_ms: sniffer.behind_ms,
+        packets: figure(|order| order.packets),
+        octets: figure(|order| order.octets),
+        lost: figure(|order| order.lost),
+        gaps: report.map_or(0, |report| report.gaps),
+    }
 }

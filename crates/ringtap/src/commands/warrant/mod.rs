@@ -1,6 +1,7 @@
 //! `ringtap warrant`: the register of lawful interception, for officers and auditors.
 
 mod acts;
+mod admf;
 pub(in crate::commands) mod approve;
 mod enter;
 pub(in crate::commands) mod entry_file;
@@ -18,6 +19,7 @@ pub(in crate::commands) mod shown;
 mod verify;
 mod verify_product;
 mod withdraw;
+mod x1;
 
 use clap::{Args, Subcommand};
 
@@ -53,6 +55,8 @@ enum WarrantCommand {
     VerifyProduct(verify_product::VerifyProduct),
     People(people::PeopleOfRegister),
     Product(Box<product::Product>),
+    Admf(admf::AdmfsOfRegister),
+    X1(Box<x1::X1>),
 }
 
 impl WarrantArgs {
@@ -73,6 +77,8 @@ impl WarrantArgs {
             WarrantCommand::VerifyProduct(verify) => verify.run(register, screen),
             WarrantCommand::People(people) => people.run(register, screen),
             WarrantCommand::Product(product) => product.run(register, screen),
+            WarrantCommand::Admf(admf) => admf.run(register, screen),
+            WarrantCommand::X1(x1) => x1.run(register, screen),
         }
     }
 }

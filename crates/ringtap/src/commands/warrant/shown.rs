@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
-use ringtap_daemon::{FunctionFigures, OrderFigures, ProductReport};
+use ringtap_daemon::{FunctionFigures, OrderFigures, ProductReport, SnifferFigures};
 use ringtap_model::Nanos;
 use ringtap_report::text::{counted, shown};
 use ringtap_report::time;
 use ringtap_warrant::{PayloadKey, Warrant};
+use serde_json::json;
 
 /// Writes all of it, a line a field, with what the service reports of its product.
 pub(super) fn write(
@@ -41,6 +42,10 @@ pub(super) fn write(
         line("target", &target.text())?;
     }
     let person = |name: &str, at: Nanos| format!("{name}, {}", time::full(at));
+    if let Some(task) = &warrant.task {
+        let replaces = task.replaces.map(|id| format!("; its approval ends warrant {id}"));
+        line("task", &format!("{} of ADMF {}{}", task.xid, task.admf, replaces.unwrap_or_default()))?;
+    }
     line("entered", &person(&warrant.entered_by, warrant.entered_at))?;
     if let (Some(by), Some(at)) = (&warrant.approved_by, warrant.approved_at) {
         line("approved", &person(by, at))?;
@@ -96,6 +101,13 @@ fn write_product(warrant: &Warrant, report: &ProductReport, out: &mut dyn Write)
         let times = counted(report.remembered_too_little, "time");
         line("gaps", &format!("{times}, somebody became a target before what is remembered: raise `ring`"))?;
     }
+    if report.activations > 0 {
+        let (mean, slowest) = (report.activation_us as f64 / 1e3, report.slowest_activation_us as f64 / 1e3);
+        line(
+            "activation",
+            &format!("{mean:.1} ms after the packet that names an address, {slowest:.1} at most"),
+        )?;
+    }
     for (name, count, what) in [
         ("unattributed", figures.unattributed, "packets of shared addresses, without ports: not given"),
         ("cut", figures.cut, "packets, given as far as they were captured"),
@@ -121,7 +133,52 @@ fn write_product(warrant: &Warrant, report: &ProductReport, out: &mut dyn Write)
             line("function", &format!("{name}: {connected}, {arrived} PDUs arrived, {waiting} octets wait"))?;
         }
     }
+    for sniffer in &report.sniffers {
+        for text in sniffer_lines(warrant, sniffer) {
+            line("sniffer", &text)?;
+        }
+    }
     Ok(())
+}
+
+/// How a sniffer stands, and what it has given.
+fn sniffer_lines(warrant: &Warrant, sniffer: &SnifferFigures) -> Vec<String> {
+    let SnifferFigures { name, is_connected, restarts, unconfirmed, behind_ms, report, .. } = sniffer;
+    let Some(report) = report else { return vec![format!("{name}: it has never told anything")] };
+    let seconds = *behind_ms as f64 / 1e3;
+    let apart = sniffer.clocks_apart_us.map_or(0.0, |apart| apart as f64 / 1e3);
+    let slowest = sniffer.slowest_us as f64 / 1e3;
+    let mut lines = vec![match is_connected {
+        true => format!(
+            "{name}: connected, {seconds:.1} s behind the wire, clock within {apart:.1} ms of ours, changes \
+             applied within {slowest:.1} ms, {unconfirmed} are not; told all {}",
+            counted(*restarts, "time"),
+        ),
+        false => format!("{name}: not connected; it has looked at packets until {seconds:.1} s ago"),
+    }];
+    let missing = [
+        (report.gaps, "times it is not known what happened while the probe was not heard"),
+        (report.remembered_too_little, "times a session began before what is remembered: raise `ring`"),
+    ];
+    if let Some(figures) = figures_of(warrant, report) {
+        let (events, packets) = (counted(figures.events, "event"), counted(figures.packets, "packet"));
+        let (octets, recalled, lost) = (figures.octets, figures.recalled, figures.lost);
+        lines.push(format!(
+            "{name}: {events}, {packets}, {octets} octets; {recalled} recalled, {lost} frames of anybody \
+             lost, {} unwritten, {} undelivered; activation {:.1} ms after the packet that names an address, \
+             {:.1} at most",
+            figures.unwritten,
+            figures.undelivered,
+            report.activation_us as f64 / 1e3,
+            report.slowest_activation_us as f64 / 1e3,
+        ));
+        lines.extend(figures.manifest.as_ref().map(|manifest| {
+            format!("{name}: signed up to manifest {manifest}, by the key {}", report.public_key)
+        }));
+    }
+    let missing = missing.into_iter().filter(|(count, _)| *count > 0);
+    lines.extend(missing.map(|(count, what)| format!("{name}: {count} {what}")));
+    lines
 }
 
 fn figures_of<'a>(warrant: &Warrant, report: &'a ProductReport) -> Option<&'a OrderFigures> {
@@ -141,6 +198,21 @@ pub(super) fn json_with(
         value["product"] = serde_json::to_value(figures)?;
         value["product"]["at_us"] = report.at_us.into();
         value["product"]["remembers_ms"] = report.remembers_ms.into();
+        let of_sniffer = |sniffer: &SnifferFigures| {
+            let figures = sniffer.report.as_ref().and_then(|report| figures_of(warrant, report));
+            json!({
+                "name": sniffer.name,
+                "is_connected": sniffer.is_connected,
+                "behind_ms": sniffer.behind_ms,
+                "clocks_apart_us": sniffer.clocks_apart_us,
+                "slowest_us": sniffer.slowest_us,
+                "unconfirmed": sniffer.unconfirmed,
+                "gaps": sniffer.report.as_ref().map(|report| report.gaps),
+                "public_key": sniffer.report.as_ref().map(|report| &report.public_key),
+                "product": figures,
+            })
+        };
+        value["product"]["sniffers"] = report.sniffers.iter().map(of_sniffer).collect();
     }
     serde_json::to_writer(&mut *out, &value)?;
     writeln!(out)

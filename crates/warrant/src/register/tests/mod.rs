@@ -1,6 +1,7 @@
 mod model;
 mod request_model;
 mod requests;
+mod tasks;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

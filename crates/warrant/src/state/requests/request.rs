@@ -12,7 +12,7 @@ use crate::error::Refused;
 use crate::hex::sha256_hex;
 use crate::secret_text::SecretText;
 use crate::state::produced::ProducedFile;
-use crate::state::warrant::check_text;
+use crate::state::text::check_text;
 
 /// Which data is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

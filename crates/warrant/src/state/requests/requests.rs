@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::request::{Answer, GivenAnswer, NewRequest, Refusal, RefusalReason, Request, RequestStatus};
 use crate::error::Refused;
 use crate::secret_text::SecretText;
-use crate::state::warrant::check_text;
+use crate::state::text::check_text;
 
 /// What somebody did with a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
