@@ -1,5 +1,7 @@
 //! What was counted while sessions were followed.
 
+use crate::radsec::TlsCounts;
+
 /// Figures of a [`Sessions`](crate::Sessions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -39,6 +41,8 @@ pub struct Counts {
     pub dhcp: DhcpCounts,
     /// Of PPPoE, where it is followed.
     pub pppoe: PppoeCounts,
+    /// Of RADIUS over TLS, where there are keys.
+    pub tls: TlsCounts,
 }
 
 /// Figures of the DHCP messages that were read.

@@ -37,6 +37,7 @@
 //! | `resumed` | a session that goes on after a restart, from its record |
 //! | `holders`, `prefix` | who had an address |
 //! | `ranges` | addresses that never change hands, from a file |
+//! | `radsec` | RADIUS over TLS, with the keys that one of its ends logs |
 //! | `secrets`, `counts`, `carried` | shared secrets, figures, where a packet was seen |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
@@ -60,6 +61,7 @@ mod link;
 mod pending;
 mod ports;
 mod prefix;
+mod radsec;
 mod ranges;
 mod report;
 mod resumed;
@@ -76,6 +78,7 @@ pub use counts::{Counts, DhcpCounts, PppoeCounts};
 pub use glimpse::{Access, Glimpse};
 pub use holders::{Holder, Holders};
 pub use limits::Limits;
+pub use radsec::{KeyLog, KeyLogError, TlsCounts};
 pub use ranges::{WrongRanges, static_ranges};
 pub use secrets::{Secrets, WrongLine, WrongSecrets};
 pub use session::REFRESH;

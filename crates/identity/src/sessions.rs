@@ -25,6 +25,7 @@ use crate::limits::Limits;
 use crate::line::Line;
 use crate::link::{Link, LinkKey};
 use crate::pending::{Request, RequestKey, Requests};
+use crate::radsec::{self, Connections, KeyLog, MOST_CONNECTIONS};
 use crate::report::{Report, Status};
 use crate::resumed;
 use crate::secrets::Secrets;
@@ -49,6 +50,8 @@ pub struct Sessions {
     exchanges: Option<Requests<ExchangeKey, Exchange>>,
     /// Links of PPPoE; `None` where none are followed.
     links: Option<Requests<LinkKey, Link>>,
+    /// Connections of TLS; `None` where there are no keys.
+    connections: Option<Connections>,
     configured: Configured,
     counts: Counts,
     over: Vec<Identity>,
@@ -69,12 +72,19 @@ impl Sessions {
             requests: Requests::new(limits.requests),
             exchanges: None,
             links: None,
+            connections: None,
             configured: Configured::default(),
             counts: Counts::default(),
             over: Vec::new(),
             changed: None,
             attempts: None,
         }
+    }
+
+    /// The same, and decrypts RADIUS over TLS with the keys of a log.
+    #[must_use]
+    pub fn with_tls_keys(self, log: Option<KeyLog>) -> Self {
+        Self { connections: log.map(|log| Connections::new(log, MOST_CONNECTIONS)), ..self }
     }
 
     /// The same, and notes which sessions change, for [`Sessions::take_changed`].
@@ -165,6 +175,7 @@ impl Sessions {
             counts.dhcp.unanswered = exchanges.unanswered;
             counts.dhcp.exchanges_evicted = exchanges.evicted;
         }
+        counts.tls = self.connections.as_ref().map(|own| own.counts).unwrap_or_default();
         if let Some(links) = &self.links {
             (counts.pppoe.unfinished, counts.pppoe.links_evicted) = (links.unanswered, links.evicted);
         }
@@ -207,8 +218,11 @@ impl Sessions {
             code::DISCONNECT_REQUEST..=code::COA_NAK => key.server,
             _ => key.client,
         };
-        let secret = self.secrets.of(nas.ip);
+        // What TLS has authenticated is believed, whatever an end uses for its secret.
+        let is_tls = self.connections.is_some() && [key.client.port, key.server.port].contains(&radsec::PORT);
+        let secret = if is_tls { Some(radsec::SECRET) } else { self.secrets.of(nas.ip) };
         let check = secret.map(|secret| view.check(secret, request.as_ref()).verdict());
+        let check = check.filter(|verdict| !is_tls || *verdict != Verdict::Wrong);
         match check.unwrap_or_default() {
             Verdict::Right => self.counts.right += 1,
             Verdict::Wrong => self.counts.wrong += 1,

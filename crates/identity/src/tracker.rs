@@ -5,6 +5,7 @@ use ringtap_model::Frame;
 use ringtap_wire::radius::{looks_like_radius, total_len};
 
 use crate::carried::Carried;
+use crate::radsec::{self, is_record, record_len};
 use crate::sessions::{RADIUS_PORTS, Sessions};
 
 /// Emits an [`Identity`](ringtap_model::Identity) for each session that is over and, where its sessions note
@@ -66,8 +67,19 @@ pub fn is_radius(datagram: &Datagram<'_>) -> bool {
     looks_like_radius(datagram.data)
 }
 
-/// How packets of RADIUS follow each other over TCP (RFC 6613 section 2.6.4).
+/// How packets of RADIUS follow each other over TCP (RFC 6613 section 2.6.4), and records over TLS.
 fn framing(bytes: &[u8]) -> TcpFraming {
+    if is_record(bytes) {
+        return match record_len(bytes) {
+            Some(len) if len > LONGEST_RECORD => TcpFraming::OutOfStep,
+            Some(len) if len <= bytes.len() => TcpFraming::Message(len),
+            _ => TcpFraming::Incomplete,
+        };
+    }
+    // The beginning of one: no packet of RADIUS has such a code.
+    if matches!(bytes, [20..=23] | [20..=23, 3]) {
+        return TcpFraming::Incomplete;
+    }
     match total_len(bytes) {
         Ok(Some(len)) if len > LONGEST => TcpFraming::OutOfStep,
         Ok(Some(len)) if len <= bytes.len() => TcpFraming::Message(len),
@@ -76,10 +88,12 @@ fn framing(bytes: &[u8]) -> TcpFraming {
     }
 }
 
-/// RADIUS over TCP, on the ports of authentication, accounting and dynamic authorisation.
-pub const TCP: TcpWants = TcpWants { ports: &[1812, 1813, 3799], framing };
+/// RADIUS over TCP, on the ports of authentication, accounting and dynamic authorisation, and over TLS.
+pub const TCP: TcpWants = TcpWants { ports: &[1812, 1813, 3799, radsec::PORT], framing };
+/// Bytes of the longest record, header included (RFC 5246 section 6.2.3).
+const LONGEST_RECORD: usize = 5 + (1 << 14) + 2048;
 /// Bytes of the longest packet (RFC 2865 section 3).
 const LONGEST: usize = 4_096;
 const DHCP_PORTS: [u16; 4] = [67, 68, 546, 547];
 /// Ports of all that is followed: of RADIUS ([`RADIUS_PORTS`]), of DHCPv4 and of DHCPv6.
-pub const PORTS: [u16; 10] = [1812, 1813, 1645, 1646, 3799, 1700, 67, 68, 546, 547];
+pub const PORTS: [u16; 11] = [1812, 1813, 1645, 1646, 3799, 1700, 67, 68, 546, 547, radsec::PORT];

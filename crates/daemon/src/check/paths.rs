@@ -101,6 +101,7 @@ fn secret_key(config: &crate::config::Config, path: &Path) -> (&'static str, &'s
         path if config.notify_files().any(|secret| secret == path) => ("[notify]", "name"),
         path if config.hook_files().any(|secret| secret == path) => ("[hook]", "name"),
         path if config.radius.secret_file() == Some(path) => ("radius", "secrets"),
+        path if config.radius.key_log() == Some(path) => ("radius", "tls_keys"),
         path if config.intercept.key_file() == Some(path) => ("intercept", "key"),
         path if config.intercept.functions() == Some(path) => ("intercept", "deliver"),
         path if config.intercept.certificate_key() == path => ("intercept", "certificate_key"),

@@ -191,6 +191,7 @@ impl Config {
         keys.chain([credentials])
             .chain(metrics)
             .chain(self.radius.secret_file().map(Path::to_owned))
+            .chain(self.radius.key_log().map(Path::to_owned))
             .chain(self.intercept.key_file().map(Path::to_owned))
             .chain(self.intercept.functions().map(Path::to_owned))
             .chain([self.intercept.certificate_key().to_owned()])

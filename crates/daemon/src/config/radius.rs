@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use ringtap_identity::{Limits, REFRESH, Secrets, Sessions, static_ranges};
+use ringtap_identity::{KeyLog, Limits, REFRESH, Secrets, Sessions, static_ranges};
 use ringtap_model::{Identity, Nanos};
 
 use super::key::{Bounds, DAY, KeyProblem, MIB, section};
@@ -28,6 +28,11 @@ section! {
         /// able to read it. It is read at the start. Empty checks none.
         #[accepts = "a path, such as \"/etc/ringtap/radius.secrets\", or \"\" for none"]
         secrets: PathBuf = PathBuf::new(),
+        /// File of the keys of RADIUS over TLS, to which an end of the connections adds them (`SSLKEYLOGFILE`,
+        /// or `openssl -keylogfile`); not everybody may be able to read it. It is opened at the start, and read
+        /// on. The filter of `[capture]` has to let TCP port 2083 through. Empty decrypts none.
+        #[accepts = "a path, such as \"/var/lib/ringtap-keys/radsec.keys\", or \"\" for none"]
+        tls_keys: PathBuf = PathBuf::new(),
         /// File of ranges of addresses that never change hands, as `ringtap identity --static` reads it: they
         /// answer questions of the database, and are those of their subscriber for warrants. It is read at
         /// the start. It needs `follow`. Empty for none.
@@ -52,6 +57,7 @@ section! {
 pub(crate) struct Following {
     limits: Limits,
     secrets: Secrets,
+    keys: Option<KeyLog>,
     /// What a file says of addresses that never change hands.
     pub(crate) ranges: Vec<Identity>,
     /// Leases of DHCP, too.
@@ -63,7 +69,7 @@ pub(crate) struct Following {
 impl Following {
     /// A table that follows them.
     pub(crate) fn sessions(self) -> Sessions {
-        let mut sessions = Sessions::new(self.limits, self.secrets);
+        let mut sessions = Sessions::new(self.limits, self.secrets).with_tls_keys(self.keys);
         if self.leases {
             sessions = sessions.following_leases();
         }
@@ -94,13 +100,17 @@ impl Radius {
         let secrets = secrets.unwrap_or_default();
         let ranges = self.range_file().map(|path| read_ranges(path).context("[radius] static"));
         let ranges = ranges.transpose()?.unwrap_or_default();
-        Ok(Some(Following { limits, secrets, ranges, leases: self.dhcp, pppoe: self.pppoe }))
+        let keys = self.key_log().map(|path| KeyLog::open(path).context("[radius] tls_keys")).transpose()?;
+        Ok(Some(Following { limits, secrets, keys, ranges, leases: self.dhcp, pppoe: self.pppoe }))
     }
 
     /// A session that is silent and goes on must not be deleted before it expires: its record may be as old.
     pub(super) fn check(&self, retain: Nanos) -> Result<(), KeyProblem> {
         let has_ranges = !self.r#static.as_os_str().is_empty();
-        for (key, is_set) in [("dhcp", self.dhcp), ("pppoe", self.pppoe), ("static", has_ranges)] {
+        let has_keys = !self.tls_keys.as_os_str().is_empty();
+        let needing =
+            [("dhcp", self.dhcp), ("pppoe", self.pppoe), ("static", has_ranges), ("tls_keys", has_keys)];
+        for (key, is_set) in needing {
             if is_set && !self.follow {
                 let problem = "has no effect without follow = true: set both, or neither";
                 return Err(("radius", key, problem.to_owned()));
@@ -117,6 +127,11 @@ impl Radius {
     /// The file with static ranges.
     pub(crate) fn range_file(&self) -> Option<&Path> {
         Some(self.r#static.as_path()).filter(|path| self.follow && !path.as_os_str().is_empty())
+    }
+
+    /// The file to which keys of TLS are added.
+    pub(crate) fn key_log(&self) -> Option<&Path> {
+        Some(self.tls_keys.as_path()).filter(|path| self.follow && !path.as_os_str().is_empty())
     }
 
     /// The file with the secrets.

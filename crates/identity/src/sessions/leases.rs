@@ -14,6 +14,7 @@ use crate::hold::Moment;
 use crate::known::Field;
 use crate::lease::{Lent, Message, Purpose};
 use crate::pending::Requests;
+use crate::radsec;
 use crate::slots::Serial;
 
 impl Sessions {
@@ -27,6 +28,9 @@ impl Sessions {
     /// DHCP it is DHCP where leases are followed.
     pub fn datagram(&mut self, data: &[u8], carried: Carried) {
         let on = |ports: &[u16]| ports.contains(&carried.src.port) || ports.contains(&carried.dst.port);
+        if on(&[radsec::PORT]) && radsec::is_record(data) {
+            return self.record(data, carried);
+        }
         let is_dhcp = !on(&RADIUS_PORTS) && (on(&v4::PORTS) || on(&v6::PORTS));
         let is_followed = self.exchanges.is_some();
         if !is_dhcp || !is_followed && looks_like_radius(data) {
@@ -49,6 +53,17 @@ impl Sessions {
                 message.into_iter().for_each(|message| self.lease_message(message, carried));
             }
             Err(_) => self.counts.dhcp.malformed += 1,
+        }
+    }
+
+    /// A record of TLS: the packets that it completes.
+    fn record(&mut self, data: &[u8], carried: Carried) {
+        let Some(connections) = &mut self.connections else { return };
+        for (carried, packet) in connections.record(data, carried) {
+            match View::parse(&packet) {
+                Ok(view) => self.packet(&view, carried),
+                Err(_) => self.malformed(),
+            }
         }
     }
 

@@ -4,5 +4,6 @@ mod cases;
 mod gaps;
 mod model;
 mod packets;
+mod radsec;
 mod restart;
 mod tcp;

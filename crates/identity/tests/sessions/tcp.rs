@@ -36,9 +36,9 @@ fn segment(src: ([u8; 4], u16), dst: ([u8; 4], u16), seq: u32, flags: u8, data: 
 }
 
 #[derive(Default)]
-struct Found {
-    records: Vec<Identity>,
-    counts: Counts,
+pub(crate) struct Found {
+    pub(crate) records: Vec<Identity>,
+    pub(crate) counts: Counts,
 }
 
 impl Sink for Found {

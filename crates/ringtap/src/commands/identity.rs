@@ -10,7 +10,9 @@ use std::time::Duration;
 use anyhow::Context;
 use clap::Args;
 use ringtap_engine::{Sink, StreamEnd};
-use ringtap_identity::{Counts, DhcpCounts, Holder, Holders, IdentityTracker, Limits, PppoeCounts, Sessions};
+use ringtap_identity::{
+    Counts, DhcpCounts, Holder, Holders, IdentityTracker, KeyLog, Limits, PppoeCounts, Sessions,
+};
 use ringtap_model::{Call, Identity, Message, Nanos, Registration};
 use ringtap_report::csv::{Csv, RecordKind};
 use ringtap_report::text::counted;
@@ -58,6 +60,10 @@ pub(crate) struct IdentityArgs {
     /// space, and its secret. Nobody else may read the file
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
+    /// Read RADIUS over TLS with the keys in this file, which an end of the connections has logged:
+    /// `SSLKEYLOGFILE`, or `openssl -keylogfile`. Not everybody may be able to read it
+    #[arg(long, value_name = "FILE")]
+    tls_keys: Option<PathBuf>,
     /// Answer for addresses that never change hands, too, from this file: `[[range]]` with `networks`, and
     /// optional `subscriber`, `from` and `until`
     #[arg(long = "static", value_name = "FILE")]
@@ -100,7 +106,9 @@ impl IdentityArgs {
         let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
         let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
         let limits = Limits { sessions: self.max_sessions, idle, ..Limits::default() };
-        let sessions = Sessions::new(limits, secrets).following_leases().following_pppoe();
+        let keys = self.tls_keys.as_deref().map(KeyLog::open).transpose()?;
+        let sessions =
+            Sessions::new(limits, secrets).following_leases().following_pppoe().with_tls_keys(keys);
         let tracker = IdentityTracker::new(sessions);
         let input = Input::open(&files, self.unpacking)?;
         let bar = input.progress(screen, "reading");
@@ -134,6 +142,7 @@ impl IdentityArgs {
                 "ask for an address or for a user, not for both: whoever had the address is named"
             }
             true if !asks => "name capture files; or, to ask the database, an address or `--user <NAME>`",
+            true if self.tls_keys.is_some() => "`--tls-keys` decrypts packets: name the capture files, too",
             true if self.secrets.is_some() => "`--secrets` checks packets: name the capture files, too",
             false if self.store.is_some() => "name capture files or `--store`, not both: one is searched",
             _ if self.at.is_some() && !asks => {
@@ -228,6 +237,19 @@ impl IdentityArgs {
             (counts.requests_evicted, "request", "gave way before being answered: sessions may be missing"),
             (counts.dhcp.exchanges_evicted, "exchange", "of DHCP gave way: hosts and lines may be missing"),
             (counts.dhcp.malformed, "datagram", "on the ports of DHCP could not be read: was it cut?"),
+            (
+                counts.tls.no_key,
+                "record",
+                "of RADIUS over TLS had no key: does `--tls-keys` have its connection, \
+                                           and the capture its beginning?",
+            ),
+            (
+                counts.tls.wrong,
+                "record",
+                "of RADIUS over TLS were not opened by their key: are packets missing?",
+            ),
+            (counts.tls.unsupported, "record", "of RADIUS over TLS have a cipher that is not read"),
+            (counts.tls.evicted, "connection", "of TLS gave way to others"),
             (counts.pppoe.links_evicted, "session", "of PPPoE gave way before it had an address"),
             (counts.pppoe.malformed, "frame", "of PPPoE could not be read: was it cut?"),
             (counts.pppoe.unpaired, "address", "of PPPoE is of a client that nothing else tells of"),

@@ -10,7 +10,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use ringtap_daemon::functions::{read_functions, start_delivery};
 use ringtap_handover::MediationFunction;
-use ringtap_identity::{Limits as SessionLimits, Sessions};
+use ringtap_identity::{KeyLog, Limits as SessionLimits, Sessions};
 use ringtap_intercept::{Closed, Delivered, Interception, Limits, ProductFiles, WrittenFile, WrittenOrder};
 use ringtap_model::Nanos;
 use ringtap_report::table::{self, Cell, Column};
@@ -58,6 +58,9 @@ pub(crate) struct Product {
     /// network, a space, and its secret
     #[arg(long, value_name = "FILE")]
     secrets: Option<PathBuf>,
+    /// Read RADIUS over TLS with the keys in this file, which an end of the connections has logged
+    #[arg(long, value_name = "FILE")]
+    tls_keys: Option<PathBuf>,
     /// Addresses that never change hands are those of their subscriber, by this file: `[[range]]` with
     /// `networks`, `subscriber`, and optional `from` and `until`
     #[arg(long = "static", value_name = "FILE")]
@@ -84,12 +87,14 @@ impl Product {
         // What only the person may read is opened before the program goes on as the register's owner.
         let input = Input::open(&self.input.files, self.input.unpacking)?;
         let secrets = self.secrets.as_deref().map(read_secrets).transpose()?.unwrap_or_default();
+        let keys = self.tls_keys.as_deref().map(KeyLog::open).transpose()?;
         let ranges = self.ranges.as_deref().map(read_ranges).transpose()?.unwrap_or_default();
         let functions = self.deliver.as_deref().map(read_functions).transpose()?;
         out_dir::make(&self.out, args.dir())?;
         let idle = Nanos(u64::try_from(self.idle.as_nanos()).unwrap_or(u64::MAX));
         let limits = SessionLimits { idle, ..SessionLimits::default() };
-        let sessions = Sessions::new(limits, secrets).following_leases().following_pppoe();
+        let sessions =
+            Sessions::new(limits, secrets).following_leases().following_pppoe().with_tls_keys(keys);
         let made = self.make(&input, sessions.with_ranges(ranges), functions, args, screen);
         if made.is_err() {
             // Where nothing was written, nothing stays.
