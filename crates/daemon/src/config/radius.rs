@@ -28,9 +28,10 @@ section! {
         /// able to read it. It is read at the start. Empty checks none.
         #[accepts = "a path, such as \"/etc/ringtap/radius.secrets\", or \"\" for none"]
         secrets: PathBuf = PathBuf::new(),
-        /// File of the keys of RADIUS over TLS, to which an end of the connections adds them (`SSLKEYLOGFILE`,
-        /// or `openssl -keylogfile`); not everybody may be able to read it. It is opened at the start, and read
-        /// on. The filter of `[capture]` has to let TCP port 2083 through. Empty decrypts none.
+        /// File of the keys of RADIUS over TLS, to which an end of the connections adds them
+        /// (`SSLKEYLOGFILE`, or `openssl -keylogfile`); not everybody may be able to read it. It is opened at
+        /// the start, and read on. The filter of `[capture]` has to let TCP port 2083 through. Empty decrypts
+        /// none.
         #[accepts = "a path, such as \"/var/lib/ringtap-keys/radsec.keys\", or \"\" for none"]
         tls_keys: PathBuf = PathBuf::new(),
         /// File of ranges of addresses that never change hands, as `ringtap identity --static` reads it: they
