@@ -97,7 +97,7 @@ fn three_alarms_of_replayed_calls_reach_a_webhook() {
     let dir = tempfile::tempdir().unwrap();
     let mut place = Place::new(dir.path());
     // As fast as possible, it would be over before anybody can be told.
-    let path = place.configure(&files("20"), "");
+    let path = place.configure(&files("8"), "");
     let webhook = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = webhook.local_addr().unwrap();
     let mut lines = format!(
