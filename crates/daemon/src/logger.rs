@@ -14,9 +14,10 @@ static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
 /// Subjects of log lines. Lines of libraries, under other names, are left out.
-const TARGETS: [&str; 21] = [
+const TARGETS: [&str; 22] = [
     "alarm", "capture", "clock", "console", "control", "engine", "hooks", "journal", "kpi", "loss",
     "metrics", "mcp", "notify", "radius", "rules", "run", "spool", "status", "store", "system", "worker",
+    "x1",
 ];
 
 /// Writes lines of information and above to standard error, for commands that run on without a
