@@ -571,12 +571,15 @@ def intercept_apart(options, pair, folder, officers, orders, exchanged, users, r
 PAPER_RADIUS, PAPER_USERS, PAPER_LOSS = 80_000, 2.1, 0.002
 
 
-def figures(directory, runs, subscribers):
-    """Draws what is missing at each rate, and packets of RADIUS a second on one core, beside the paper's."""
+def figures(directory, runs, apart, subscribers):
+    """Draws what is missing at each rate, and packets of RADIUS a second on one core, beside the paper's; and how soon packets are wanted."""
     directory.mkdir(parents=True, exist_ok=True)
     shares = [(f"{run['users_per_s']:g}/s", run["missing"] / run["of_targets"] * 100, False) for run in runs]
     draw(directory / "interception-loss.svg", "Packets of targets that are missing, by users that log on a second, in %",
          [(f"paper, {PAPER_USERS}/s", PAPER_LOSS * 100, True), *shares], "{:.3f}")
+    soon = [(f"here, {run['users_per_s']:g}/s", run["activation_ms"], False) for run in runs]
+    soon.append((f"at a sniffer, {apart['users_per_s']:g}/s", apart["activation_ms"], False))
+    draw(directory / "interception-activation.svg", "From the packet that names an address until its packets are wanted, in ms", soon, "{:.2f}")
     if subscribers:
         kinds = [("inspected for 100,000 targets", "inspected_per_s"), ("all sessions followed", "followed_per_s"),
                  ("authenticators checked", "checked_per_s")]
@@ -654,7 +657,7 @@ def main():
     if options.subscribers:
         measured = json.loads(subprocess.run(["taskset", "-c", "1", options.subscribers], capture_output=True, text=True, check=True).stdout)
     if options.svg:
-        figures(pathlib.Path(options.svg), runs, measured)
+        figures(pathlib.Path(options.svg), runs, apart, measured)
     print(json.dumps({"followed": followed, "targets": runs, "apart": apart, "radius": measured}))
 
 
