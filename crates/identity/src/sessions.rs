@@ -195,6 +195,8 @@ impl Sessions {
     /// Expires what is due at `now`, and makes the records of sessions that ended a while ago.
     pub fn advance(&mut self, now: Nanos) {
         self.now = self.now.max(now);
+        let late = self.connections.as_mut().map(Connections::late).unwrap_or_default();
+        self.decrypted(late);
         self.over.extend(self.configured.advance(self.now));
         self.requests.advance(self.now);
         self.exchanges.iter_mut().for_each(|exchanges| exchanges.advance(self.now));

@@ -15,6 +15,7 @@ use std::path::Path;
 
 use nix::unistd::User;
 use ringtap_capture::live;
+use ringtap_identity::KeyLog;
 use ringtap_model::LinkType;
 use ringtap_notify::Sender;
 use ringtap_spool::{MasterKey, Signer};
@@ -119,6 +120,9 @@ impl Check<'_> {
             if let Some(Err(error)) = sign.map(|path| Signer::read(&path)) {
                 self.problem("spool", "sign", error);
             }
+        }
+        if let Some(Err(error)) = config.radius.key_log().map(KeyLog::open) {
+            self.problem("radius", "tls_keys", error);
         }
         read += self.metrics();
         read += self.targets();

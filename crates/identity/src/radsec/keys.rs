@@ -145,7 +145,7 @@ fn unhex(digits: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
 }
 
 /// How often a key that is missing is looked for.
-const AGAIN: Duration = Duration::from_millis(200);
+pub(super) const AGAIN: Duration = Duration::from_millis(200);
 /// Connections whose keys are remembered.
 const MOST_CONNECTIONS: usize = 65_536;
 /// Bytes that are read at once: a file that is longer is read on with the next key that is missing.

@@ -10,11 +10,13 @@ mod opener;
 mod record;
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
 use ringtap_model::{Endpoint, Nanos};
 use ringtap_wire::radius::total_len;
 
 use crate::carried::Carried;
+use keys::AGAIN;
 pub use keys::{KeyLog, KeyLogError};
 use opener::Opener;
 use record::{Hello, Kind, Record, ServerHello};
@@ -42,6 +44,8 @@ pub(crate) struct Connections {
     log: KeyLog,
     most: usize,
     connections: HashMap<(Endpoint, Endpoint), Connection>,
+    /// When records that wait were last looked at.
+    looked: Option<Instant>,
     pub(crate) counts: TlsCounts,
 }
 
@@ -73,7 +77,20 @@ struct Half {
 impl Connections {
     /// With the keys of a log, for so many connections.
     pub(crate) fn new(log: KeyLog, most: usize) -> Self {
-        Self { log, most, connections: HashMap::new(), counts: TlsCounts::default() }
+        Self { log, most, connections: HashMap::new(), looked: None, counts: TlsCounts::default() }
+    }
+
+    /// Packets whose keys were logged later than they passed. It looks for keys a few times a second.
+    pub(crate) fn late(&mut self) -> Vec<(Carried, Vec<u8>)> {
+        if self.looked.is_some_and(|looked| looked.elapsed() < AGAIN) {
+            return Vec::new();
+        }
+        self.looked = Some(Instant::now());
+        let Self { connections, log, counts, .. } = self;
+        let waiting = connections.values_mut().filter(|connection| !connection.waiting.is_empty());
+        let mut packets: Vec<_> = waiting.flat_map(|connection| connection.open(log, counts)).collect();
+        packets.sort_by_key(|(carried, _)| (carried.time, carried.frame));
+        packets
     }
 
     /// Takes a record. Returns the packets that it completes, with what carried them.

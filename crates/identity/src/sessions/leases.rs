@@ -59,7 +59,13 @@ impl Sessions {
     /// A record of TLS: the packets that it completes.
     fn record(&mut self, data: &[u8], carried: Carried) {
         let Some(connections) = &mut self.connections else { return };
-        for (carried, packet) in connections.record(data, carried) {
+        let packets = connections.record(data, carried);
+        self.decrypted(packets);
+    }
+
+    /// Packets out of TLS.
+    pub(super) fn decrypted(&mut self, packets: Vec<(Carried, Vec<u8>)>) {
+        for (carried, packet) in packets {
             match View::parse(&packet) {
                 Ok(view) => self.packet(&view, carried),
                 Err(_) => self.malformed(),

@@ -5,5 +5,7 @@ mod gaps;
 mod model;
 mod packets;
 mod radsec;
+#[path = "../radsec_link/mod.rs"]
+mod radsec_link;
 mod restart;
 mod tcp;

@@ -1,146 +1,20 @@
 //! Sessions by RADIUS over TLS (RFC 6614): connections of rustls, whose keys are logged as OpenSSL logs them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
-use std::fmt::Write as _;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::SocketAddrV4;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use ringtap_engine::{Config, Engine};
 use ringtap_identity::{IdentityTracker, KeyLog, KeyLogError, Limits, Secrets, Sessions, TlsCounts};
 use ringtap_model::{Frame, LinkType, Nanos};
-use ringtap_testing::tcp;
 use ringtap_wire::radius::code;
-use rustls::crypto::ring::{cipher_suite, default_provider};
-use rustls::pki_types::{PrivateKeyDer, ServerName};
+use rustls::crypto::ring::cipher_suite;
 use rustls::version::{TLS12, TLS13};
-use rustls::{
-    ClientConfig, ClientConnection, ConnectionCommon, RootCertStore, ServerConfig, ServerConnection,
-    SupportedCipherSuite, SupportedProtocolVersion,
-};
 
 use crate::packets::{START, STOP, bytes, id, int, user, v4};
+use crate::radsec_link::Link;
 use crate::tcp::Found;
-
-const CLIENT: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(192, 0, 2, 1), 40_000);
-const SERVER: SocketAddrV4 = SocketAddrV4::new(std::net::Ipv4Addr::new(192, 0, 2, 250), 2083);
-
-/// Lines of a key log.
-#[derive(Debug, Default)]
-struct Lines(Mutex<String>);
-
-impl rustls::KeyLog for Lines {
-    fn log(&self, label: &str, client: &[u8], secret: &[u8]) {
-        let hex = |bytes: &[u8]| bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
-        writeln!(self.0.lock().unwrap(), "{label} {} {}", hex(client), hex(secret)).unwrap();
-    }
-}
-
-/// A connection, and what passed: which end sent it, and the bytes.
-struct Link {
-    client: ClientConnection,
-    server: ServerConnection,
-    passed: Vec<(bool, Vec<u8>)>,
-    keys: Arc<Lines>,
-}
-
-impl Link {
-    fn new(version: &'static SupportedProtocolVersion, suite: SupportedCipherSuite) -> Self {
-        let own = rcgen::generate_simple_self_signed(vec!["radius.example.org".to_owned()]).unwrap();
-        let (certificate, key) = (own.cert.der().clone(), own.signing_key.serialize_der());
-        let provider =
-            Arc::new(rustls::crypto::CryptoProvider { cipher_suites: vec![suite], ..default_provider() });
-        let mut roots = RootCertStore::empty();
-        roots.add(certificate.clone()).unwrap();
-        let keys = Arc::new(Lines::default());
-        let mut client = ClientConfig::builder_with_provider(Arc::clone(&provider))
-            .with_protocol_versions(&[version])
-            .unwrap()
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        client.key_log = Arc::clone(&keys) as _;
-        let server = ServerConfig::builder_with_provider(provider)
-            .with_protocol_versions(&[version])
-            .unwrap()
-            .with_no_client_auth()
-            .with_single_cert(vec![certificate], PrivateKeyDer::try_from(key).unwrap())
-            .unwrap();
-        let name = ServerName::try_from("radius.example.org").unwrap();
-        let client = ClientConnection::new(Arc::new(client), name).unwrap();
-        let server = ServerConnection::new(Arc::new(server)).unwrap();
-        let mut link = Self { client, server, passed: Vec::new(), keys };
-        link.settle();
-        link
-    }
-
-    /// Passes on what both ends have to say.
-    fn settle(&mut self) {
-        loop {
-            let Self { client, server, passed, .. } = self;
-            let said = passed.len();
-            pass(client, server, true, passed);
-            pass(server, client, false, passed);
-            if passed.len() == said {
-                return;
-            }
-        }
-    }
-
-    fn ask(&mut self, packet: &[u8]) {
-        self.client.writer().write_all(packet).unwrap();
-        self.settle();
-    }
-
-    fn answer(&mut self, packet: &[u8]) {
-        self.server.writer().write_all(packet).unwrap();
-        self.settle();
-    }
-
-    fn log(&self, path: &Path) {
-        fs::write(path, self.keys.0.lock().unwrap().as_bytes()).unwrap();
-        fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
-    }
-
-    /// What passed, in segments of that many bytes at most.
-    fn segments(&self, most: usize) -> Vec<Vec<u8>> {
-        let mut next = [100u32, 500];
-        let mut segments = vec![tcp::segment(CLIENT, SERVER, 99, tcp::SYN, &[])];
-        for (is_client, bytes) in &self.passed {
-            for part in bytes.chunks(most) {
-                let (src, dst) = if *is_client { (CLIENT, SERVER) } else { (SERVER, CLIENT) };
-                let seq = &mut next[usize::from(!is_client)];
-                segments.push(tcp::segment(src, dst, *seq, tcp::ACK, part));
-                *seq += part.len() as u32;
-            }
-        }
-        segments
-    }
-}
-
-fn pass<A, B>(
-    from: &mut ConnectionCommon<A>,
-    to: &mut ConnectionCommon<B>,
-    is_client: bool,
-    passed: &mut Vec<(bool, Vec<u8>)>,
-) {
-    let mut bytes = Vec::new();
-    while from.wants_write() {
-        from.write_tls(&mut bytes).unwrap();
-    }
-    if bytes.is_empty() {
-        return;
-    }
-    let mut rest = &bytes[..];
-    while !rest.is_empty() {
-        to.read_tls(&mut rest).unwrap();
-        to.process_new_packets().unwrap();
-    }
-    let _ = to.reader().read_to_end(&mut Vec::new());
-    passed.push((is_client, bytes));
-}
 
 /// What an engine makes of it with the keys of a file.
 fn followed(packets: &[Vec<u8>], keys: Option<KeyLog>) -> Found {
@@ -276,7 +150,7 @@ fn a_key_that_is_logged_later_opens_what_has_waited() {
     for (number, data) in (1..).zip(&segments) {
         if number == early as u64 + 1 {
             // In two parts, and the engine looks again a moment later.
-            let keys = link.keys.0.lock().unwrap().clone();
+            let keys = link.keys();
             let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
             file.write_all(&keys.as_bytes()[..100]).unwrap();
             file.write_all(&keys.as_bytes()[100..]).unwrap();

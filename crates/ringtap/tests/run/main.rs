@@ -25,6 +25,7 @@
 //! | `processes` | what each process of the daemon holds, and what it may do |
 //! | `product` | interception product, and that nothing else shows it |
 //! | `replayed` | from files: like `analyze`, stopped, killed, configured wrongly |
+//! | `radsec_link` | a connection of RADIUS over TLS |
 //! | `remote` | a probe, a sniffer that it tells whose packets are whose, and kills of both |
 //! | `restarted` | calls in progress while the daemon is stopped, or killed, and started again |
 //! | `retained` | clocks that run out, calls on hold, a disk that is full |
@@ -65,6 +66,8 @@ mod notices;
 mod officers;
 mod processes;
 mod product;
+#[path = "../../../identity/tests/radsec_link/mod.rs"]
+mod radsec_link;
 mod remote;
 mod replayed;
 mod restarted;

@@ -11,8 +11,11 @@ use ringtap_model::{SessionEnd, SessionSource};
 use ringtap_store::IdentityReader;
 use ringtap_testing::pppoe::{Link, PADT, Side, line};
 use ringtap_testing::tcp;
+use rustls::crypto::ring::cipher_suite;
+use rustls::version::TLS13;
 
 use crate::daemon::{Daemon, Place};
+use crate::radsec_link::Link as RadsecLink;
 use crate::wire::{INTERFACE, assert_inside, inside};
 
 /// Made with Python's hashlib, the secret `testing123`: bob's start with an address and a prefix, its answer,
@@ -158,6 +161,45 @@ fn inside_by_tcp() {
         daemon.signal("TERM");
         let (status, log) = daemon.end();
         assert_eq!(status, Some(0), "{log}");
+        let told = who_had("203.0.113.7", &dir.path().join("records"));
+        assert!(told.contains("bob"), "{told}");
+    }
+}
+
+#[test]
+fn sessions_by_radius_over_tls() {
+    inside("subscribers::inside_by_tls");
+}
+
+/// The end of the connection logs its keys after its records have passed. Nothing of them is logged here.
+#[test]
+#[ignore = "started in a network namespace by `sessions_by_radius_over_tls`"]
+fn inside_by_tls() {
+    assert_inside();
+    for workers in [1, 2] {
+        let dir = tempfile::tempdir().unwrap();
+        let keys = dir.path().join("keys");
+        fs::write(&keys, "").unwrap();
+        fs::set_permissions(&keys, fs::Permissions::from_mode(0o640)).unwrap();
+        let mut place = configured(dir.path(), workers);
+        let path = dir.path().join("ringtap.toml");
+        let text = fs::read_to_string(&path).unwrap();
+        let with_keys = format!("[radius]\ntls_keys = \"{}\"\n", keys.display());
+        fs::write(&path, text.replace("[radius]\n", &with_keys)).unwrap();
+        let mut daemon = started(&mut place);
+        let mut link = RadsecLink::new(&TLS13, cipher_suite::TLS13_AES_128_GCM_SHA256);
+        let [start, answer] = [START, ANSWER].map(bytes);
+        link.ask(&start);
+        link.answer(&answer);
+        let ethernet = |packet: Vec<u8>| [&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0][..], &packet].concat();
+        inject(&link.segments(1_400).into_iter().map(ethernet).collect::<Vec<_>>());
+        fs::write(&keys, link.keys()).unwrap();
+        daemon.counts(READ, |read| read == 2);
+        daemon.counts(WRITTEN, |written| written >= 1);
+        daemon.signal("TERM");
+        let (status, log) = daemon.end();
+        assert_eq!(status, Some(0), "{log}");
+        assert!(!log.contains("bob") && !log.contains("SECRET"), "{log}");
         let told = who_had("203.0.113.7", &dir.path().join("records"));
         assert!(told.contains("bob"), "{told}");
     }
