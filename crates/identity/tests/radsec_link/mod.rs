@@ -91,11 +91,6 @@ impl Link {
         self.settle();
     }
 
-    /// Lines of the keys.
-    pub(crate) fn keys(&self) -> String {
-        self.keys.0.lock().unwrap().clone()
-    }
-
     /// Writes the keys into a file that nobody else may read.
     pub(crate) fn log(&self, path: &Path) {
         fs::write(path, self.keys.0.lock().unwrap().as_bytes()).unwrap();

@@ -193,7 +193,7 @@ fn inside_by_tls() {
         link.answer(&answer);
         let ethernet = |packet: Vec<u8>| [&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0][..], &packet].concat();
         inject(&link.segments(1_400).into_iter().map(ethernet).collect::<Vec<_>>());
-        fs::write(&keys, link.keys()).unwrap();
+        link.log(&keys);
         daemon.counts(READ, |read| read == 2);
         daemon.counts(WRITTEN, |written| written >= 1);
         daemon.signal("TERM");
