@@ -1,5 +1,4 @@
 //! Sessions by RADIUS over TLS (RFC 6614): connections of rustls, whose keys are logged as OpenSSL logs them.
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
 use std::fs;
 use std::io::Write;
