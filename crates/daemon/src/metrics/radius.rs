@@ -49,6 +49,7 @@ pub(super) fn families(seen: Option<Seen>) -> Vec<Family> {
         ),
         dhcp(seen),
         pppoe(seen),
+        tls(seen),
         family(
             "ringtap_radius_given_up",
             "What was given up at a ceiling while sessions were followed: raise [radius] max_sessions or \
@@ -119,6 +120,29 @@ fn pppoe(seen: Option<Seen>) -> Family {
                ones; of what they say: `sessions` that got an address, those that got none within a minute \
                (`unfinished`), logins and sessions that were `rejected`, and acknowledged addresses of \
                which it is not known whose they are (`unpaired`).",
+        kind: MetricKind::Counter,
+        samples,
+    }
+}
+
+fn tls(seen: Option<Seen>) -> Family {
+    let samples = seen.map_or_else(Vec::new, |Seen { counts, .. }| {
+        let tls = counts.tls;
+        let rows = [
+            ("opened", tls.opened),
+            ("no_key", tls.no_key),
+            ("wrong", tls.wrong),
+            ("unsupported", tls.unsupported),
+            ("connection", tls.evicted),
+        ];
+        let row = |(name, count): (&str, u64)| (vec![("what", name.to_owned())], Value::Whole(count));
+        rows.into_iter().map(row).collect()
+    });
+    Family {
+        name: "ringtap_radius_tls_records",
+        help: "Records of RADIUS over TLS that were `opened`; those without a key (`no_key`), those that \
+               their key does not open, since others before them are missing (`wrong`), and those of a \
+               cipher that is not read (`unsupported`); a `connection` that gave way to others.",
         kind: MetricKind::Counter,
         samples,
     }

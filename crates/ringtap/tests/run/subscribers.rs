@@ -195,6 +195,7 @@ fn inside_by_tls() {
         inject(&link.segments(1_400).into_iter().map(ethernet).collect::<Vec<_>>());
         link.log(&keys);
         daemon.counts(READ, |read| read == 2);
+        assert_eq!(daemon.metric("ringtap_radius_tls_records_total{what=\"opened\"}"), 2);
         daemon.counts(WRITTEN, |written| written >= 1);
         daemon.signal("TERM");
         let (status, log) = daemon.end();
