@@ -80,6 +80,7 @@ impl Scout {
     /// Opens the filter for a network, at a time. Whether it was not open.
     pub fn open(&mut self, network: (IpAddr, u8), at: Nanos) -> bool {
         match self.open.get(&network) {
+            None if !is_narrow(network) => return false,
             None if self.open.len() >= MOST_OPEN => return false,
             // What is said again at once opens nothing for longer.
             Some(known) if at < *known + AGAIN => return false,
@@ -106,6 +107,12 @@ impl Scout {
     }
 }
 
+/// Whether a network takes few places in the filter. Nothing has checked who says so: what is wider waits
+/// until somebody has.
+fn is_narrow((address, bits): (IpAddr, u8)) -> bool {
+    bits >= if address.is_ipv4() { 28 } else { 48 }
+}
+
 /// How long an answer is waited for.
 const PATIENCE: Nanos = Nanos::from_secs(30);
 /// Accesses that wait for their answers.
@@ -114,8 +121,8 @@ const MOST_ASKED: usize = 65_536;
 const KEPT: Nanos = Nanos::from_secs(5);
 /// How long a network is not opened for longer, and what waits is not looked through again.
 const AGAIN: Nanos = Nanos::from_secs(1);
-/// Networks that are open at once.
-const MOST_OPEN: usize = 65_536;
+/// Networks that are open at once: of thousands of targets that log on in a second.
+const MOST_OPEN: usize = 16_384;
 
 #[cfg(test)]
 mod tests {
@@ -207,6 +214,19 @@ mod tests {
         let opened = seen(&mut scout, 1, [([192, 0, 2, 9], 67), ([203, 0, 113, 9], 68)], &ack);
         assert_eq!(opened, [([203, 0, 113, 9].into(), 32)]);
         assert!(wants(&targets, [203, 0, 113, 9]));
+    }
+
+    /// Whoever can send packets past the wire can name a target, and give it the whole Internet.
+    #[test]
+    fn a_wide_network_opens_nothing_before_somebody_has_checked_who_gives_it() {
+        let (mut scout, targets) = scout();
+        // Framed-Route and Delegated-IPv6-Prefix.
+        let route = [&[22, 11][..], b"0.0.0.0/0"].concat();
+        let prefix = [123, 8, 0, 32, 0x20, 1, 0xd, 0xb8];
+        let report = radius(4, 9, &[b"\x01\x05bob", &route, &prefix, ADDRESS]);
+        let opened = seen(&mut scout, 1, [NAS, SERVER], &report);
+        assert_eq!(opened, [([203, 0, 113, 7].into(), 32)]);
+        assert!(wants(&targets, [203, 0, 113, 7]) && !wants(&targets, [203, 0, 113, 8]));
     }
 
     #[test]
