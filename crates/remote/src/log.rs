@@ -29,7 +29,7 @@ pub(crate) struct Log {
     /// What may become a target's, and how many of these there were: nobody is told later than the others.
     soon: VecDeque<Message>,
     last_soon: u64,
-    /// Sessions that nobody can be told of any more who was not told in time: there are too many.
+    /// Sessions beyond the ceiling: who comes later is not told of them.
     pub(crate) dropped: u64,
 }
 

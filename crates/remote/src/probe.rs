@@ -148,6 +148,11 @@ impl Probe {
         self.shared.state().sniffers.values().map(|known| known.status.clone()).collect()
     }
 
+    /// How many sessions were too many: a sniffer that comes later is not told of them.
+    pub fn dropped(&self) -> u64 {
+        self.shared.state().log.dropped
+    }
+
     /// Orders that sniffers have stopped since the last time, with their names.
     pub fn take_stopped(&self) -> Vec<(String, Stop)> {
         std::mem::take(&mut self.shared.state().stopped)
@@ -378,9 +383,9 @@ impl Shared {
 }
 
 /// How long a stranger may take to say who it is.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(3);
 /// Connections of strangers.
-const MOST_STRANGERS: usize = 16;
+const MOST_STRANGERS: usize = 64;
 /// How long the other end may be silent, or take nothing.
 const SILENCE: Duration = Duration::from_secs(10);
 /// How often there is a sign of life.
