@@ -39,6 +39,8 @@ pub(crate) struct Follower {
     waiting: BinaryHeap<Reverse<Waiting>>,
     /// Bytes of the frames that wait.
     waiting_bytes: usize,
+    /// How long a frame waits for earlier ones.
+    delay: Nanos,
     /// Up to where frames have been followed.
     followed: Nanos,
     /// Somebody turned out to be a target at that time: what workers remember since has to be looked at.
@@ -84,6 +86,7 @@ impl Follower {
         (links, targets): (Vec<Arc<WorkerLink>>, Arc<Targets>),
         placement: Placement,
         (product, settings, public_key): (PathBuf, &Intercept, String),
+        latency: Nanos,
         resuming: Option<Resuming>,
         is_replay: bool,
     ) -> Self {
@@ -98,6 +101,7 @@ impl Follower {
             placement,
             waiting: BinaryHeap::new(),
             waiting_bytes: 0,
+            delay: DELAY + latency,
             followed,
             recall_from: None,
             remembered_too_little: 0,
@@ -138,7 +142,7 @@ impl Follower {
                 (true, _) => Nanos::MAX,
                 // Whose an address is will be known in a moment.
                 (_, Some(_)) => self.followed,
-                _ => now.since(DELAY),
+                _ => now.since(self.delay),
             });
             // Of a replay, nothing may be passed on before an order or a range has begun.
             if !has_ended && (!self.is_replay || self.interception.is_due(self.followed)) {
@@ -189,7 +193,7 @@ impl Follower {
 
     /// Sniffers may rely on what they were told, up to that time: not before everything is known here.
     fn vouch(&self) {
-        if self.resuming.is_none() && self.placement.is_usable() {
+        if self.resuming.is_none() && self.placement.is_known() {
             self.placement.followed(self.followed);
         }
     }
@@ -516,7 +520,7 @@ impl Activations {
     }
 }
 
-/// How long a frame waits for earlier ones.
+/// How long a frame waits for earlier ones, beside the time that they may wait in the ring of the capture.
 const DELAY: Nanos = Nanos::from_millis(500);
 /// Targets that turn out within this time are looked for at once.
 const TOGETHER: Nanos = Nanos::from_millis(10);

@@ -175,6 +175,7 @@ pub(crate) fn start(
         (links.clone(), Arc::clone(&targets)),
         placement,
         (product, &config.intercept, public_key),
+        config.capture.latency.0,
         resuming,
         is_replay,
     );

@@ -116,6 +116,11 @@ impl OrderBook {
         }
     }
 
+    /// Whether its orders have been read: they hold, also while it cannot be used.
+    pub(crate) fn is_known(&self) -> bool {
+        self.given.is_some()
+    }
+
     /// Whether the register can be used.
     pub(crate) fn is_usable(&self) -> bool {
         self.register.is_some()

@@ -152,6 +152,14 @@ impl Placement {
         }
     }
 
+    /// Whether it is known which orders there are.
+    pub(crate) fn is_known(&self) -> bool {
+        match self {
+            Self::Register(book, _) => book.is_known(),
+            Self::Probe(told) => told.until() > Nanos::ZERO,
+        }
+    }
+
     /// Whether the orders can be asked for.
     pub(crate) fn is_usable(&self) -> bool {
         match self {
@@ -167,10 +175,11 @@ impl Placement {
         }
     }
 
-    /// How often it was not known what happened since the probe was last heard.
+    /// How often it was not known what happened since the probe was last heard; of a probe, how many sessions
+    /// are not told to sniffers that come later.
     pub(crate) fn gaps(&self) -> u64 {
         match self {
-            Self::Register(..) => 0,
+            Self::Register(_, probe) => probe.as_ref().map_or(0, |probe| probe.dropped()),
             Self::Probe(told) => told.gaps(),
         }
     }

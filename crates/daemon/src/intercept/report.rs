@@ -37,7 +37,8 @@ pub struct ProductReport {
     pub orders: Vec<OrderFigures>,
     /// Interfaces of mediation functions.
     pub functions: Vec<FunctionFigures>,
-    /// Of a sniffer: how often it was not known what had happened since its probe was heard last.
+    /// Of a sniffer: how often it was not known what had happened since its probe was heard last. Of a probe:
+    /// sessions that sniffers that come later are not told of.
     #[serde(default)]
     pub gaps: u64,
     /// The key that verifies the manifests of its files: 64 hex digits.

@@ -133,6 +133,12 @@ fn write_product(warrant: &Warrant, report: &ProductReport, out: &mut dyn Write)
             line("function", &format!("{name}: {connected}, {arrived} PDUs arrived, {waiting} octets wait"))?;
         }
     }
+    if report.gaps > 0 {
+        line(
+            "gaps",
+            &format!("{} sniffers that come later are not told of", counted(report.gaps, "session")),
+        )?;
+    }
     for sniffer in &report.sniffers {
         for text in sniffer_lines(warrant, sniffer) {
             line("sniffer", &text)?;
