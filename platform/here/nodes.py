@@ -14,7 +14,8 @@ import subprocess
 import time
 from pathlib import Path
 
-PREFIX = "ringtap-platform-"
+# Another one, for a second platform on the machine: each in its own folder.
+PREFIX = os.environ.get("PLATFORM_PREFIX", "ringtap-platform-")
 # The namespace with the bridges, where the agent that fences runs: outside of all nodes, as a power switch is.
 OUTSIDE = "outside"
 # Calls come from here.
