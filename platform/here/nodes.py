@@ -36,6 +36,8 @@ NETWORKS = {"eth0": ("service", "10.77.1"), "eth1": ("cluster", "10.77.2")}
 PHONES_BYTE, OUTSIDE_BYTE = 41, 1
 # Nothing that works takes longer, however busy the machine is.
 PATIENCE = 300
+# Bytes of a node's disk, in a file that grows with what is on it.
+DISK = 4 << 30
 
 # Boots the overlay $1 as the host $2 in the control group $3, a name below the mount $4.
 #
@@ -204,13 +206,20 @@ class Node:
         return self.init.pid() is not None
 
     def mount(self, root):
-        """Lays the node's own files over the root that it shares with others."""
-        merged = self.folder / "root"
-        for path in (self.folder / "own", self.folder / "work", merged):
+        """Lays the node's own files over the root that it shares with others: on a disk of its own, which can be full."""
+        merged, disk, image = self.folder / "root", self.folder / "disk", self.folder / "disk.img"
+        for path in (disk, merged):
             path.mkdir(parents=True, exist_ok=True)
+        if not image.exists():
+            with open(image, "xb") as file:
+                file.truncate(DISK)
+            run("mkfs.ext4", "-q", "-F", "-m", 0, image)
+        if not os.path.ismount(disk):
+            run("mount", "-o", "loop", image, disk)
+        for path in (disk / "own", disk / "work"):
+            path.mkdir(exist_ok=True)
         if not os.path.ismount(merged):
-            options = f"lowerdir={root},upperdir={self.folder / 'own'},workdir={self.folder / 'work'}"
-            run("mount", "-t", "overlay", "overlay", "-o", options, merged)
+            run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root},upperdir={disk / 'own'},workdir={disk / 'work'}", merged)
         (merged / "etc/hostname").write_text(self.name + "\n")
         return merged
 
@@ -275,7 +284,7 @@ class Node:
     def remove(self):
         """Everything of it, also what a boot that failed left."""
         self.power_off()
-        for path in (self.folder / "root", self.folder / "cgroup"):
+        for path in (self.folder / "root", self.folder / "disk", self.folder / "cgroup"):
             while os.path.ismount(path):
                 run("umount", path)
         shutil.rmtree(self.folder, ignore_errors=True)
