@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """The highly available telephone platform on this machine.
 
-    machine.py up | down | check | configure | again | upgrade | status | backup INTO | restore FROM | boot NODE | off NODE | in NODE COMMAND...
+    machine.py up [--set NAME=VALUE]... | down | check | configure | again | upgrade | status | backup INTO | restore FROM
+    machine.py boot NODE | off NODE | in NODE COMMAND...
 
 `up` makes namespaces, boots nodes and configures them with the roles that hosts are configured with; it ends with the checks of
 `check`. `down` removes all of it, also after an `up` that failed halfway. Everything is kept below --folder. Needs root.
 """
 
 import argparse
+import json
 import os
 import re
 import secrets
@@ -21,6 +23,10 @@ sys.path.insert(0, str(HERE / "here"))
 import checks  # noqa: E402
 import images  # noqa: E402
 import nodes  # noqa: E402
+
+
+# What `up --set` was given, below the folder.
+SETTINGS = "settings.json"
 
 
 def secret(folder, name):
@@ -70,7 +76,8 @@ def failures(text):
 def playbook(folder, *options, book="site.yml"):
     """Runs a playbook, that of all roles, over the nodes that are up; returns what Ansible printed. Its failure is one of ours."""
     environment = {**os.environ, "ANSIBLE_CONFIG": str(HERE / "ansible.cfg"), "PLATFORM_FOLDER": str(folder)}
-    command = ["ansible-playbook", "--inventory", HERE / "inventories/here", HERE / book, *options]
+    kept = folder / SETTINGS
+    command = ["ansible-playbook", "--inventory", HERE / "inventories/here", HERE / book, *(["-e", f"@{kept}"] if kept.exists() else []), *options]
     log = folder / "ansible.log"
     with open(log, "w") as output:
         status = subprocess.run(list(map(str, command)), env=environment, stdin=subprocess.DEVNULL, stdout=output,
@@ -81,8 +88,27 @@ def playbook(folder, *options, book="site.yml"):
     return text
 
 
+def keep_settings(folder, given):
+    """Variables of the roles that differ from those of the inventory, for this platform as long as it is up."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs = [each.partition("=") for each in given]
+    wrong = [name for name, sign, _ in pairs if not sign or not name.isidentifier()]
+    if wrong:
+        raise nodes.Failure(f"--set {wrong[0]}: a variable of group_vars and its value, as --set corosync_token=2000")
+    (folder / SETTINGS).write_text(json.dumps({name: yaml_value(value) for name, _, value in pairs}))
+
+
+def yaml_value(text):
+    """Numbers, lists and true are JSON, as they are YAML; other text is itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
 def up(folder, options):
     nodes.lay_networks()
+    keep_settings(folder, options.set)
     try:
         for name, (root, _) in nodes.NODES.items():
             nodes.Node(folder, name).boot(images.make(root, folder / "roots"))
@@ -139,6 +165,7 @@ def arguments():
     parser.add_argument("--folder", type=Path, default=HERE.parent / "target/platform")
     commands = parser.add_subparsers(dest="command", required=True)
     begin = commands.add_parser("up")
+    begin.add_argument("--set", metavar="NAME=VALUE", action="append", default=[], help="a variable of group_vars for this platform")
     begin.add_argument("--keep", action="store_true", help="leave what is up when something fails, to look at it")
     for name in ("down", "check", "status", "configure", "again", "upgrade"):
         commands.add_parser(name)
