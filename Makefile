@@ -176,7 +176,8 @@ platform-upgrade: packages-platform
 platform-test: packages-platform packages-test release
 	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) again
 	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/services.py --folder $(PLATFORM)
-	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) $(KINDS)
+	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) $(KINDS)
+	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
 
 # Without Ansible, only what needs none is read.
 platform-lint:
@@ -242,7 +243,7 @@ $(DUCKDB)/requirements.txt: bench/requirements.txt
 # Tools alone: what runs in the nodes is installed in their roots.
 packages-platform:
 	@missing=""; \
-	for program in ansible-playbook:ansible-core debootstrap:debootstrap ip:iproute2 nsenter:util-linux openssl:openssl sipp:sip-tester dumpcap:wireshark-common; do \
+	for program in ansible-playbook:ansible-core debootstrap:debootstrap ip:iproute2 nsenter:util-linux openssl:openssl sipp:sip-tester dumpcap:wireshark-common mkfs.ext4:e2fsprogs; do \
 		PATH=$$PATH:/usr/sbin command -v $${program%%:*} >/dev/null || missing="$$missing $${program##*:}"; done; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"

@@ -12,17 +12,19 @@ import nodes
 
 VIRTUAL = "10.77.1.100"
 # No run needs as much; a capture that is not ended ends itself.
-MOST_KILOBYTES, MOST_SECONDS = 500_000, 1800
+MOST_KILOBYTES, MOST_SECONDS = 3_000_000, 1800
 
 
 class Capture:
-    """Packets at the telephones' cable, in `path`, from now on."""
+    """Packets at a cable, that of the telephones, in `path`, from now on. `only`: a filter as dumpcap has them."""
 
-    def __init__(self, path, interface=f"{nodes.PHONES}-eth0"):
+    def __init__(self, path, interface=f"{nodes.PHONES}-eth0", only=""):
         self.path = Path(path)
         self.log = self.path.with_suffix(".log")
+        # How far `reaches` has read.
+        self.read = 0
         with open(self.log, "w") as log:
-            command = ["ip", "netns", "exec", nodes.PREFIX + nodes.OUTSIDE, "dumpcap", "-P", "-i", interface, "-B", "64",
+            command = ["ip", "netns", "exec", nodes.PREFIX + nodes.OUTSIDE, "dumpcap", "-P", "-i", interface, "-B", "64", "-f", only,
                        "-w", str(self.path), "-a", f"filesize:{MOST_KILOBYTES}", "-a", f"duration:{MOST_SECONDS}"]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         nodes.wait(lambda: "File:" in self.log.read_text() or self.process.poll() is not None, "dumpcap does not begin")
@@ -31,7 +33,10 @@ class Capture:
 
     def reaches(self, moment):
         """Whether what was sent until `moment` is in the file: packets wait in buffers. There is traffic all the time."""
-        return any(when > moment for when, _ in senders(self.path, VIRTUAL))
+        for when, _, self.read in frames(self.path, self.read):
+            if when > moment:
+                return True
+        return False
 
     def stop(self):
         if self.process.poll() is None:
@@ -45,46 +50,96 @@ class Capture:
         return int(line.rsplit(": ", 1)[1].split("/")[1].split()[0])
 
 
-def frames(path):
-    """The frames of a capture, in order, each with its time in seconds."""
+def frames(path, begin=0):
+    """The frames of a capture, in order, from the byte `begin` on: of each its time in seconds, itself, and where the next begins."""
     with open(path, "rb") as file:
-        magic = file.read(24)[:4]
-        fraction = {b"\xd4\xc3\xb2\xa1": 1e6, b"\x4d\x3c\xb2\xa1": 1e9}[magic]
+        header = file.read(24)
+        if len(header) < 24:
+            return
+        fraction = {b"\xd4\xc3\xb2\xa1": 1e6, b"\x4d\x3c\xb2\xa1": 1e9}[header[:4]]
+        next_one = max(begin, 24)
+        file.seek(next_one)
         while len(header := file.read(16)) == 16:
             seconds, part, length, _ = struct.unpack("<IIII", header)
             frame = file.read(length)
             if len(frame) < length:
                 return
-            yield seconds + part / fraction, frame
+            next_one += 16 + length
+            yield seconds + part / fraction, frame, next_one
+
+
+def packed(address):
+    return bytes(map(int, address.split(".")))
 
 
 def senders(path, address):
     """Of each IPv4 packet with this source, in order: its time in seconds and the MAC address that sent it."""
-    wanted = bytes(map(int, address.split(".")))
-    for when, frame in frames(path):
+    wanted = packed(address)
+    for when, frame, _ in frames(path):
         if frame[12:14] == b"\x08\x00" and frame[26:30] == wanted:
             yield when, frame[6:12].hex(":")
 
 
-def replies(path, address, codes):
-    """Of each SIP reply with one of these codes that `address` gets, in order: its time in seconds and its Call-ID."""
-    wanted, starts = bytes(map(int, address.split("."))), tuple(f"SIP/2.0 {code}".encode() for code in codes)
-    for when, frame in frames(path):
+def messages(path, begins):
+    """SIP messages over UDP whose first line begins with one of `begins`, in order: time in seconds, source, destination (packed), text,
+    and Call-ID."""
+    begins = tuple(each.encode() for each in begins)
+    for when, frame, _ in frames(path):
         # IPv4 without options, UDP.
-        if frame[12:14] == b"\x08\x00" and frame[30:34] == wanted and frame[42:].startswith(starts):
+        if frame[12:14] == b"\x08\x00" and frame[23] == 17 and frame[42:].startswith(begins):
             found = re.search(rb"\r\ncall-id: *([^\r]+)", frame, re.IGNORECASE)
             if found:
-                yield when, found[1].decode()
+                yield when, frame[26:30], frame[30:34], frame[42:], found[1].decode()
 
 
-def acknowledgements(path, address):
-    """Of each ACK that `address` sends, in order: its time in seconds and its Call-ID."""
-    wanted = bytes(map(int, address.split(".")))
-    for when, frame in frames(path):
-        if frame[12:14] == b"\x08\x00" and frame[26:30] == wanted and frame[42:].startswith(b"ACK "):
-            found = re.search(rb"\r\ncall-id: *([^\r]+)", frame, re.IGNORECASE)
-            if found:
-                yield when, found[1].decode()
+def replies(path, codes):
+    """Of each SIP reply with one of these codes that the platform gives, in order: its time in seconds and its Call-ID."""
+    virtual = packed(VIRTUAL)
+    for when, src, _, _, call in messages(path, [f"SIP/2.0 {code}" for code in codes]):
+        if src == virtual:
+            yield when, call
+
+
+def acknowledgements(path):
+    """Of each ACK that the platform gets, in order: its time in seconds and its Call-ID."""
+    virtual = packed(VIRTUAL)
+    for when, _, dst, _, call in messages(path, ["ACK "]):
+        if dst == virtual:
+            yield when, call
+
+
+class Known:
+    """What a PBX knew of its calls at a moment, by Call-ID, from the packets at its cable: with those who call, with telephones that are
+    called, and those that ring. `instant`: calls that changed in the moment itself, of which either may be true."""
+
+    def __init__(self, path, pbx, since, until):
+        self.callers, self.callees, self.ringing, self.instant = set(), set(), set(), set()
+        own = packed(pbx)
+        incoming = set()
+        for when, src, dst, text, call in messages(path, ["INVITE ", "SIP/2.0 ", "BYE ", "CANCEL "]):
+            if when > until:
+                break
+            if own not in (src, dst):
+                continue
+            if text.startswith(b"INVITE "):
+                if dst == own:
+                    incoming.add(call)
+                continue
+            established = self.callers if call in incoming else self.callees
+            before = call in established, call in self.ringing
+            is_reply = text.startswith(b"SIP/2.0 ")
+            if is_reply and not re.search(rb"\r\ncseq: *\d+ INVITE", text, re.IGNORECASE):
+                continue
+            if is_reply and text[8:9] == b"1":
+                if text[8:11] == b"180" and not before[0]:
+                    self.ringing.add(call)
+            else:
+                self.ringing.discard(call)
+                (established.add if is_reply and text[8:9] == b"2" else established.discard)(call)
+            if when > since and before != (call in established, call in self.ringing):
+                self.instant.add(call)
+        # Of a telephone that is called the other half rings, which is the one that is told.
+        self.ringing &= incoming
 
 
 def late_packets(path, address):

@@ -12,106 +12,37 @@ those of another configuration are not counted. The capture of the last run of e
 
 import argparse
 import contextlib
-import dataclasses
 import hashlib
 import json
 import os
-import signal
 import statistics
 import sys
 import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "here"))
+sys.path[:0] = [str(HERE.parent / "here"), str(HERE.parent)]
 
 import capture  # noqa: E402
 import checks  # noqa: E402
-import images  # noqa: E402
+import machine  # noqa: E402
 import nodes  # noqa: E402
 import telephones  # noqa: E402
+from kinds import FAULTS, KINDS, PBX  # noqa: E402
+from measures import Measures, Wrong, check  # noqa: E402
 
-@dataclasses.dataclass(frozen=True)
-class Kind:
-    """A kind of failure: what is done to the proxy that has the address and to the first PBX, and what the paper measured of it in
-    seconds: without service, and for a user who calls just after. None: nothing, or the paper does not say."""
-
-    proxy: str | None = None
-    pbx: str | None = None
-    service: float | None = None
-    user: float | None = None
-    # Calls that have got no further than 100 Trying, and nothing else: situation 2 of the paper.
-    trying: bool = False
-    # What is done to databases: the cables of one are pulled, or both lose their power.
-    database: str | None = None
-    # One of ten packets between telephones and proxies is lost.
-    loss: bool = False
-    # The announcements of the address by who gets it are lost at first.
-    announced_late: bool = False
-    # The power switch does not answer at first.
-    fenced_late: bool = False
-
-
-KINDS = {
-    "moved": Kind(proxy="move"),
-    "kamailio-killed": Kind(proxy="kamailio", service=3.49, user=4.50),
-    "rtpengine-killed": Kind(proxy="rtpengine"),
-    "proxy-lost": Kind(proxy="lose", service=7.38, user=7.51),
-    "pbx-lost": Kind(pbx="lose", user=4.17),
-    "pbx-killed": Kind(pbx="kill", user=4.17),
-    "both-lost": Kind(proxy="lose", pbx="lose", service=7.34, user=11.49),
-    "pbx-trying": Kind(pbx="lose", trying=True, user=63.04),
-    "kamailio-frozen": Kind(proxy="freeze"),
-    "cable-lost": Kind(proxy="cable"),
-    "announced-late": Kind(proxy="move", announced_late=True),
-    "fenced-late": Kind(proxy="lose", fenced_late=True),
-    "packets-lost": Kind(loss=True),
-    "database-lost": Kind(database="lose"),
-    "databases-off": Kind(database="off"),
-}
-ESTABLISHED, RINGING, NEW, ANSWERED, TRYING = 10, 5, 5, 6, 6
-# Seconds in which a call that rings on a lost PBX rings on the other or is refused; far more than it takes, so that a busy machine passes.
-SITUATION_3 = 30
-# Seconds in which 503 may still be repeated: after its ACK, and to a telephone that sends none.
-ACKNOWLEDGED, UNACKNOWLEDGED = 2, 20
-ONE_OF_TEN = "numgen random mod 10 0 drop"
-# How long announcements and the power switch keep silent.
-LATE = 6
+# Calls that ring, that a telephone answers, that have got no further than 100 Trying, and that are made when all is over.
+RINGING, ANSWERED, TRYING, LATER = 5, 6, 6, 5
+# For how many seconds calls begin around the failure, from a second before it on.
+AROUND = 6
+# What one SIPp process carries with sound.
+A_PROCESS = 100
 # Of a call that is established. One through a PBX that is lost ends before it would end by itself; where nothing ends it, it has to
 # outlast the failure, no more.
 SECONDS, OUTLASTS = 60, 30
-PBX = checks.PBXS[0]
-
-
-class Wrong(Exception):
-    """Behaviour that is not as it should be."""
-
-
-def check(fact, message):
-    if not fact:
-        raise Wrong(message)
-
-
-def channels(folder, name):
-    """The channels of a PBX: of each its extension, its state, and the application that it is in."""
-    told = nodes.Node(folder, name).ask("asterisk", "-rx", "core show channels concise").stdout
-    words = [line.split("!") for line in told.splitlines() if line.startswith("PJSIP/")]
-    return [(each[2], each[4], each[5]) for each in words if len(each) > 5]
-
-
-@dataclasses.dataclass
-class Lost:
-    """Calls of a PBX that is lost: how many it had with those who call, with telephones that are called, and how many rang."""
-
-    callers: int = 0
-    callees: int = 0
-    ringing: int = 0
-
-    @classmethod
-    def of(cls, found):
-        up = [application for _, state, application in found if state == "Up"]
-        return cls(sum(each in ("Echo", "Dial") for each in up), up.count("AppDial"),
-                   sum(extension == telephones.RINGS and state != "Up" for extension, state, _ in found))
+# Users of each batch of calls; each has four at once.
+USERS = {"established": range(1101, 1401), "ringing": range(1001, 1021), "around": range(1021, 1081), "answered": range(1081, 1091),
+         "trying": range(1001, 1021), "later": range(1091, 1100)}
 
 
 def fenced(folder, name):
@@ -122,75 +53,22 @@ def fenced(folder, name):
 class Run:
     """One failure during calls."""
 
-    def __init__(self, folder, kind, where):
-        self.folder, self.kind, self.where, self.of = folder, kind, where, KINDS[kind]
+    def __init__(self, folder, kind, where, established, rate):
+        self.folder, self.kind, self.where, self.of, self.established, self.rate = folder, kind, where, KINDS[kind], established, rate
         self.owner = checks.owner(folder)
         self.peer = next(name for name in checks.PROXIES if name != self.owner)
+        self.fences = {{"owner": self.owner, "pbx": PBX}[each] for each in self.of.fences}
         self.fenced_before = {name: fenced(folder, name) for name in nodes.NODES}
-        self.lost = Lost()
-        self.seconds = OUTLASTS if self.of.proxy and not self.of.pbx else SECONDS
+        self.faults = [FAULTS[name] for name in self.of.faults]
+        self.lasts = max((each.lasts or 0 for each in self.faults), default=0)
+        self.seconds = SECONDS if self.of.pbx else OUTLASTS
+        self.begun = []
+        # Call-IDs that the databases have to know in the end.
+        self.recorded = set()
 
-    def calls(self, name, count, seconds, service, number):
-        users = range(1001 + 20 * number, 1001 + 20 * number + count)
-        return telephones.Calls(self.folder, self.where / name, count, 5, seconds, service, 5070 + number, 20000 + 2000 * number, users)
-
-    def fail(self):
-        """Makes it fail; returns when it did."""
-        self.lost = Lost.of(channels(self.folder, PBX)) if self.of.pbx else Lost()
-        self.prepare()
-        now = time.time()
-        if self.of.database == "lose":
-            nodes.cable(checks.DATABASES[0], "down")
-        elif self.of.database == "off":
-            for name in checks.DATABASES:
-                nodes.Node(self.folder, name).power_off()
-        if self.of.loss:
-            self.filter(checks.PROXIES, f"inet lost {{ chain in {{ type filter hook input priority -10; ip saddr {telephones.ADDRESS} {ONE_OF_TEN}; }}; "
-                        f"chain out {{ type filter hook output priority -10; ip daddr {telephones.ADDRESS} {ONE_OF_TEN}; }}; }}")
-        if self.of.pbx == "lose":
-            nodes.cable(PBX, "down")
-        elif self.of.pbx == "kill":
-            self.kill(PBX, "asterisk")
-        if self.of.proxy == "lose":
-            # Silent, not dead: the others have to find out, and must not take over before it is dead.
-            nodes.cable(self.owner, "down")
-        elif self.of.proxy == "cable":
-            # Only that of the telephones and PBXs: the cluster hears this node.
-            nodes.cable(self.owner, "down", "eth0")
-        elif self.of.proxy == "kamailio":
-            self.kill(self.owner, "kamailio")
-        elif self.of.proxy == "freeze":
-            self.kill(self.owner, "kamailio", "STOP")
-        elif self.of.proxy == "rtpengine":
-            self.kill(self.owner, "rtpengine-daemon")
-        elif self.of.proxy == "move":
-            nodes.Node(self.folder, self.peer)("crm_resource", "--move", "--resource", "service", "--node", self.peer)
-        return now
-
-    def prepare(self):
-        """What does not work when it fails."""
-        if self.of.announced_late:
-            self.filter([self.peer], "arp lost { chain out { type filter hook output priority 0; drop; }; }")
-        if self.of.fenced_late:
-            os.kill(nodes.Process(self.folder / "outside.json").pid(), signal.SIGSTOP)
-
-    def late(self):
-        """After a while it works: nobody has taken over from a node that may still live before it was fenced."""
-        if self.of.fenced_late:
-            time.sleep(LATE)
-            check(checks.owner(self.folder) in (None, self.owner), "the address was taken over from a node that was not fenced yet")
-            os.kill(nodes.Process(self.folder / "outside.json").pid(), signal.SIGCONT)
-        if self.of.announced_late:
-            time.sleep(LATE)
-            self.unfilter([self.peer], "arp lost")
-
-    def filter(self, names, table):
-        for name in names:
-            nodes.Node(self.folder, name)("nft", f"add table {table}")
-
-    def unfilter(self, names, table):
-        for name in names:
-            nodes.Node(self.folder, name).ask("nft", f"delete table {table}")
+    def calls(self, name, count, rate, seconds, service, users=None):
+        """Begins calls of a batch; each process has an address of its own."""
+        self.begun.append(telephones.Calls(self.folder, self.where / name, count, rate, seconds, service, 1 + len(self.begun), users or USERS[name]))
 
     def kill(self, name, unit, signal="KILL"):
         nodes.Node(self.folder, name)("systemctl", "kill", "--kill-who=all", f"--signal={signal}", unit)
@@ -198,72 +76,109 @@ class Run:
     def moved(self):
         return checks.owner(self.folder) == self.peer
 
-    def begin(self, begun):
+    def set_timers(self, silent, trying):
+        for name in checks.PROXIES:
+            if nodes.Node(self.folder, name).is_up():
+                for timer, value in (("fr_timer", silent), ("fr_inv_timer", trying)):
+                    nodes.Node(self.folder, name)("kamcmd", "cfg.set_now_int", "tm", timer, value)
+
+    def timer(self, name):
+        """What a proxy goes by, in milliseconds."""
+        return int(nodes.Node(self.folder, self.owner)("kamcmd", "cfg.get", "tm", name).split()[-1])
+
+    def begin(self):
         """The calls that there are when it fails."""
+        if self.of.timers:
+            self.timers_before = self.timer("fr_timer"), self.timer("fr_inv_timer")
+            self.set_timers(*self.of.timers)
         if self.of.trying:
             nodes.Node(self.folder, PBX)("asterisk", "-rx", "dialplan set global DELAY 3600")
-            begun.append(self.calls("trying", TRYING, 5, telephones.SILENT, 4))
+            self.calls("trying", TRYING, 5, 5, telephones.SILENT)
             nodes.wait(lambda: self.channels() >= TRYING, "calls do not reach a PBX")
-            check(channels(self.folder, PBX), f"no call reached {PBX}")
+            self.begin_around()
             return
-        expected = ESTABLISHED
-        begun.append(self.calls("established", ESTABLISHED, self.seconds, telephones.ECHO, 0))
+        expected = self.established
+        for first in range(0, self.established, A_PROCESS):
+            count = min(A_PROCESS, self.established - first)
+            self.calls(f"established-{first}", count, 20, self.seconds, telephones.ECHO, USERS["established"][first:first + count])
         if self.of.pbx:
-            begun.append(self.calls("answered", ANSWERED, self.seconds, telephones.ANSWERS, 3))
+            self.calls("answered", ANSWERED, 5, self.seconds, telephones.ANSWERS)
             # At the PBX, one channel to who calls, one to who is called.
             expected += 2 * ANSWERED
         nodes.wait(lambda: self.channels("Up") >= expected, "calls are not established")
-        begun.append(self.calls("ringing", RINGING, 20, telephones.RINGS, 1))
+        self.calls("ringing", RINGING, 5, 20, telephones.RINGS)
         nodes.wait(lambda: self.channels() >= expected + RINGING, "calls do not ring")
+        self.begin_around()
+
+    def begin_around(self):
+        self.calls("around", AROUND * self.rate, self.rate, 5, telephones.RINGS_SHORTLY)
+        nodes.wait(lambda: self.begun[-1].figure("TotalCallCreated") >= self.rate / 2, "calls do not begin")
+
+    def fail(self):
+        """Makes it fail; returns since when it did, and when that was done."""
+        now = time.time()
+        for fault in self.faults:
+            fault.begin(self)
+        return now, time.time()
+
+    def later(self, failed_at):
+        """What lasts for a while ends; before it does, as much holds as can."""
+        if self.lasts:
+            time.sleep(max(0, failed_at + self.lasts - time.time() - (10 if self.kind == "databases-off" else 0)))
+            if self.kind == "databases-off":
+                self.calls("later", LATER, 5, 5, telephones.ECHO)
+                time.sleep(10)
+            if self.kind == "fenced-late":
+                check(checks.owner(self.folder) in (None, self.owner), "the address was taken over from a node that was not fenced yet")
+            for fault in self.faults:
+                if fault.lasts:
+                    fault.end(self)
 
     def make(self, ringtap):
         """Makes the run; returns its figures."""
         packets = capture.Capture(self.where / "run.pcap")
+        at_pbx = capture.Capture(self.where / "pbx.pcap", f"{PBX}-eth0", "udp port 5060")
         probe = telephones.Probe(self.where)
-        begun, answering = [], None
+        answering = None
         try:
             nodes.wait(lambda: probe.times(), "the virtual address does not answer OPTIONS")
             if self.of.pbx and not self.of.trying:
                 answering = telephones.Answering(self.folder, self.where / "answering")
-            self.begin(begun)
-            failed_at = self.fail()
-            begun.append(self.calls("new", NEW, 5, telephones.ECHO, 2))
+            self.begin()
+            moments = self.fail()
+            self.later(moments[0])
             self.recover()
-            ended = [each.wait() for each in begun]
-            nodes.wait(lambda: probe.last() > failed_at, "the virtual address does not answer OPTIONS again")
+            ended = {each.where.name: each.wait() for each in self.begun}
+            nodes.wait(lambda: probe.last() > moments[1], "the virtual address does not answer OPTIONS again")
             over = time.time()
             nodes.wait(lambda: packets.reaches(over), "the capture does not go on")
         finally:
             probe.stop()
-            for each in [*begun, *([answering] if answering else [])]:
+            for each in [*self.begun, *([answering] if answering else [])]:
                 each.stop()
             packets.stop()
-        self.assert_behaviour(ended)
-        return self.figures(ringtap, ended, packets, probe.outage(failed_at), failed_at)
+            at_pbx.stop()
+        for name in {self.owner, self.peer, *checks.PBXS} - self.fences:
+            check(fenced(self.folder, name) == self.fenced_before[name], f"{name} was fenced, and was not lost")
+        measures = Measures(self, ringtap, ended, packets, at_pbx, probe, moments)
+        figures = measures.figures()
+        self.recorded = measures.recorded()
+        return figures
 
     def recover(self):
         """Waits for what the cluster does about the failure."""
-        self.late()
-        if self.of.proxy:
+        if self.of.moves:
             nodes.wait(self.moved, f"the address does not move to {self.peer}")
-        if self.of.proxy == "lose":
-            self.wait_fenced(self.owner)
-        if self.of.pbx == "lose":
-            self.wait_fenced(PBX)
-        elif self.of.pbx == "kill":
-            self.wait_restarted()
-
-    def wait_fenced(self, name):
-        nodes.wait(lambda: fenced(self.folder, name) > self.fenced_before[name], f"{name} was lost and not fenced")
+        for name in self.fences:
+            nodes.wait(lambda name=name: fenced(self.folder, name) > self.fenced_before[name], f"{name} was lost and not fenced")
+        if self.of.pbx == "restarted":
+            nodes.wait(lambda: self.failures() == 1 and PBX in checks.Cluster(self.folder).running("pbx"),
+                       f"the PBX of {PBX} is not started again after the first failure")
 
     def failures(self):
         """How many failed checks the cluster counts of the PBX."""
         told = nodes.Node(self.folder, "arbiter").ask("crm_failcount", "--query", "--resource", "pbx", "--node", PBX).stdout
         return int(told.rsplit("value=", 1)[1]) if "value=" in told and "INFINITY" not in told else 0
-
-    def wait_restarted(self):
-        nodes.wait(lambda: self.failures() == 1 and PBX in checks.Cluster(self.folder).running("pbx"),
-                   f"the PBX of {PBX} is not started again after the first failure")
 
     def left_stopped(self):
         """A second failure: the cluster stops the PBX, and does not start it again."""
@@ -273,136 +188,64 @@ class Run:
         check(PBX not in checks.Cluster(self.folder).running("pbx"), f"the PBX of {PBX} was started again after the second failure")
 
     def channels(self, state=None):
-        return sum(state in (None, each[1]) for name in checks.PBXS for each in channels(self.folder, name))
-
-    def refused(self):
-        """How many calls are to be answered 503: those that ring on a lost PBX go to the other one, unless their transaction is lost too."""
-        return self.lost.ringing if self.of.proxy == "lose" else 0
-
-    def assert_behaviour(self, ended):
-        succeeded, failed = sum(good for good, _ in ended), sum(bad for _, bad in ended)
-        check(failed == self.refused(), f"{failed} calls failed, not {self.refused()}")
-        check(ended[-1] == (NEW, 0), f"{ended[-1][1]} of {NEW} new calls failed")
-        check(succeeded > 0, "no call succeeded")
-        lost = ([self.owner] if self.of.proxy == "lose" else []) + ([PBX] if self.of.pbx == "lose" else [])
-        for name in {self.owner, self.peer, *checks.PBXS} - set(lost):
-            check(fenced(self.folder, name) == self.fenced_before[name], f"{name} was fenced, and was not lost")
-
-    def figures(self, ringtap, ended, packets, outage, failed_at):
-        path = packets.path
-        check(packets.dropped() == 0, f"the capture lost {packets.dropped()} packets")
-        records, streams = capture.records(ringtap, path)
-        # Those that the platform made are the other halves of calls to a telephone.
-        calls = [call for call in records.values() if not call["src"].startswith(f"{capture.VIRTUAL}:")]
-        halves = [call for call in records.values() if call["src"].startswith(f"{capture.VIRTUAL}:")]
-        made = sum(good + bad for good, bad in ended)
-        check(len(calls) == made, f"ringtap finds {len(calls)} calls, SIPp made {made}")
-        answered = [call for call in calls if call["answer_us"]]
-        check(len(answered) == made - self.refused(), f"ringtap finds {len(answered)} answered calls of {made}")
-        refused = [call for call in calls if call["final_code"] == 503]
-        check(len(refused) == self.refused(), f"{len(refused)} calls were answered 503, not {self.refused()}")
-        again = self.rung_again(path, calls, failed_at)
-        self.refused_until_acknowledged(path, {call["call_id"] for call in refused})
-        cut = self.cut(answered, halves)
-        late = capture.late_packets(path, capture.VIRTUAL)
-        check(late == 0, f"{late} packets of the former owner of the address after those of the next")
-        kept = {call["call_id"]: call["end_us"] for call in answered
-                if call["answer_us"] < failed_at * 1e6 and call["state"] == "completed" and call["released_by"] == "caller"}
-        ended_early = [end for end in kept.values() if self.of.proxy and end < (failed_at + (outage or 0)) * 1e6]
-        check(not ended_early, f"{len(ended_early)} established calls ended by themselves before the outage did: nothing is tested")
-        gaps = [each["delta_ms_max"] / 1000 for each in streams if each["call_id"] in kept]
-        waits = [(call["answer_us"] - call["invite_us"]) / 1e6 for call in answered if self.of.trying or call["invite_us"] > failed_at * 1e6]
-        ends = [call["end_us"] / 1e6 - failed_at for call in cut]
-        return {"kind": self.kind, "service": outage, "user": max(waits, default=None), "gap": max(gaps, default=None),
-                "ended": max(ends, default=None), "rings": max(again, default=None), "calls": made, "failed": made - sum(good for good, _ in ended),
-                "ended_by_proxy": len(cut), "on_lost_pbx": self.lost.callers + self.lost.callees + self.lost.ringing}
-
-    def rung_again(self, path, calls, failed_at):
-        """Of each call that rang on the lost PBX, the seconds until who calls heard of it: the other PBX's 180, or 503."""
-        rang = {call["call_id"] for call in calls if call["invite_us"] < failed_at * 1e6}
-        told = [(when, call) for when, call in capture.replies(path, telephones.ADDRESS, ("180", "503")) if call in rang]
-        heard = {call for when, call in told if when < failed_at}
-        first = {call: when - failed_at for when, call in reversed(told) if when > failed_at and call in heard}
-        check(len(first) == self.lost.ringing, f"{len(first)} who heard a call ring heard of its PBX's loss, {self.lost.ringing} rang there")
-        check(all(0 < each < SITUATION_3 for each in first.values()), f"situation 3 took longer than {SITUATION_3} s: {first}")
-        return first.values()
-
-    def refused_until_acknowledged(self, path, refused):
-        """A proxy that refuses calls without their transactions repeats it until ACK comes, and for ten seconds if none does."""
-        told, heard = {}, {}
-        for when, call in capture.replies(path, telephones.ADDRESS, ("503",)):
-            told.setdefault(call, []).append(when)
-        for when, call in capture.acknowledgements(path, telephones.ADDRESS):
-            if call in refused and when > told[call][0]:
-                heard.setdefault(call, when)
-        for call in refused:
-            after = told[call][-1] - heard.get(call, told[call][0])
-            check(after < ACKNOWLEDGED if call in heard else len(told[call]) > 5 and after < UNACKNOWLEDGED,
-                  f"503 is repeated for {after:.1f} s after {'its ACK' if call in heard else 'the first one, without ACK'}")
-
-    def cut(self, answered, halves):
-        """The calls that the proxy ended for a PBX that is lost, with either telephone: as many as went through it."""
-        callers = [call for call in answered if call["released_by"] == "callee"]
-        check(len(callers) == self.lost.callers, f"{len(callers)} who called got BYE, {self.lost.callers} called through the lost PBX")
-        callees = [call for call in halves if call["end_us"] and call["duration_ms"] and call["duration_ms"] < self.seconds * 1000]
-        check(len(callees) == self.lost.callees, f"{len(callees)} who were called got BYE, {self.lost.callees} through the lost PBX")
-        return callers + callees
+        """Of both PBXs, those that are up, or all."""
+        told = [nodes.Node(self.folder, name).ask("asterisk", "-rx", "core show channels concise").stdout for name in checks.PBXS]
+        words = [line.split("!") for text in told for line in text.splitlines() if line.startswith("PJSIP/")]
+        return sum(len(each) > 4 and state in (None, each[4]) for each in words)
 
     def restore(self):
         """What failed comes back, as standby, and nothing else moves."""
-        if self.of.fenced_late and (agent := nodes.Process(self.folder / "outside.json").pid()):
-            os.kill(agent, signal.SIGCONT)
-        self.unfilter([self.peer] if self.of.announced_late and nodes.Node(self.folder, self.peer).is_up() else [], "arp lost")
-        self.unfilter(checks.PROXIES if self.of.loss else [], "inet lost")
-        if self.of.proxy == "cable":
-            nodes.cable(self.owner, "up")
-        if self.of.database == "lose":
-            nodes.cable(checks.DATABASES[0], "up")
-        for name in checks.DATABASES if self.of.database == "off" else []:
-            if not nodes.Node(self.folder, name).is_up():
-                nodes.Node(self.folder, name).boot(images.make(nodes.NODES[name][0], self.folder / "roots"))
+        for fault in self.faults:
+            fault.end(self)
+        if self.of.timers:
+            self.set_timers(*self.timers_before)
         if self.of.trying and nodes.Node(self.folder, PBX).is_up():
             nodes.Node(self.folder, PBX).ask("asterisk", "-rx", "dialplan set global DELAY 0")
-        if self.of.pbx == "kill":
-            nodes.Node(self.folder, "arbiter")("crm_resource", "--cleanup", "--resource", "pbx", "--node", PBX)
-        if self.of.proxy == "move":
-            nodes.Node(self.folder, self.peer)("crm_resource", "--clear", "--resource", "service")
         checks.wait(self.folder)
-        check(checks.owner(self.folder) == (self.peer if self.of.proxy else self.owner), "the address moved back by itself")
+        check(checks.owner(self.folder) == (self.peer if self.of.moves else self.owner), "the address moved back by itself")
         nodes.wait(lambda: self.channels() == 0, "a PBX holds calls that ended")
         # A call that was refused without its ACK is known for ten seconds; far less than a call may ring.
         nodes.wait(lambda: not self.remembered(), lambda: f"proxies remember calls that ended: {self.remembered()}", patience=60)
+        for name in checks.DATABASES:
+            nodes.wait(lambda name=name: not self.unrecorded(name), lambda name=name: f"{name} has no record of {len(self.unrecorded(name))} "
+                       f"calls that were answered: {sorted(self.unrecorded(name))[:3]}", patience=60)
+
+    def unrecorded(self, database):
+        told = nodes.Node(self.folder, database)("mysql", "--batch", "--skip-column-names", "--execute", "SELECT call_id FROM kamailio.call_records")
+        return self.recorded - set(told.split("\n"))
 
     def remembered(self):
         """By proxy and table, how many calls a proxy knows anything of."""
         found = {(name, table): nodes.Node(self.folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
-                 for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered")}
+                 for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered", "ended")}
         return {key: count for key, count in found.items() if count}
 
 
-def configuration():
+def configuration(folder):
     """What the platform is configured by, and the telephones of the tests, as a digest: figures of another one are not these."""
     platform = HERE.parent
     files = [*(platform / "roles").rglob("*"), *(platform / "group_vars").rglob("*"), *(platform / "inventories/here").rglob("*"), *HERE.glob("*.xml")]
     digest = hashlib.sha256()
     for path in sorted(path for path in files if path.is_file()):
         digest.update(f"{path.relative_to(platform)}\0".encode() + path.read_bytes())
+    settings = folder / machine.SETTINGS
+    digest.update(settings.read_bytes() if settings.exists() else b"")
     return digest.hexdigest()[:16]
 
 
-def results(folder):
-    """The runs that earlier commands made with this configuration. A line that a command was killed at is none."""
-    path, current, found = folder / "failover.jsonl", configuration(), []
+def results(folder, options):
+    """The runs that earlier commands made with this configuration and as many calls. A line that a command was killed at is none."""
+    path, current, found = folder / "failover.jsonl", configuration(folder), []
     for line in path.read_text().splitlines() if path.exists() else ():
         with contextlib.suppress(ValueError):
             found.append(json.loads(line))
-    return [each for each in found if each.get("configuration") == current]
+    return [each for each in found if each.get("configuration") == current and (each["established"], each["rate"]) == (options.calls, options.rate)]
 
 
 def keep(folder, figures):
     """On the disk before the next run begins."""
     with open(folder / "failover.jsonl", "a") as file:
-        file.write(json.dumps({**figures, "configuration": configuration()}) + "\n")
+        file.write(json.dumps({**figures, "configuration": configuration(folder)}) + "\n")
         file.flush()
         os.fsync(file.fileno())
 
@@ -418,16 +261,18 @@ def spread(values):
 
 def table(found):
     """The paper's figures beside ours."""
-    rows = [("failure", "runs", "service: paper", "ours", "user: paper", "ours", "gap in sound", "lost PBX: ended", "rings again or 503",
-             "failed, ended, calls")]
+    rows = [("failure", "runs", "service: paper", "ours", "user, test 1: paper", "ours", "test 2: paper", "ours", "gap in sound", "lost PBX: ended",
+             "rings again or 503", "failed, ended, calls")]
     for kind, what in KINDS.items():
         of = [each for each in found if each["kind"] == kind]
         if of:
             counts = ", ".join(str(sum(each.get(name, 0) for each in of)) for name in ("failed", "ended_by_proxy", "calls"))
-            rows.append((kind, str(len(of)), f"{what.service or '-'}", spread([each["service"] for each in of]), f"{what.user or '-'}",
-                         *(spread([each.get(name) for each in of]) for name in ("user", "gap", "ended", "rings")), counts))
+            ours = {name: spread([each.get(name) for each in of]) for name in ("service", "user", "pending", "gap", "ended", "rings")}
+            rows.append((kind, str(len(of)), f"{what.service or '-'}", ours["service"], f"{what.user or '-'}", ours["user"],
+                         f"{what.pending or '-'}", ours["pending"], ours["gap"], ours["ended"], ours["rings"], counts))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    print("\nSeconds; ours as median / 95th percentile / worst. Without fencing in the paper unless a node is lost.")
+    print("\nSeconds; ours as median / 95th percentile / worst. Test 1: a call begun after the failure, until it rings; test 2: one that was being "
+          "set up,\nuntil it is answered. The paper's without fencing unless a node is lost.")
     for row in rows:
         print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
 
@@ -437,6 +282,8 @@ def main():
     parser.add_argument("--ringtap", type=Path, required=True, help="the program")
     parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each kind, those of earlier commands counted")
+    parser.add_argument("--calls", type=int, default=10, help="calls that are established when it fails; at most 300")
+    parser.add_argument("--rate", type=int, default=20, help="calls that begin a second around the failure")
     parser.add_argument("--fresh", action="store_true", help="forget the runs of earlier commands")
     parser.add_argument("kinds", nargs="*", metavar="KIND", default=[], help=", ".join(KINDS))
     options = parser.parse_args()
@@ -444,28 +291,30 @@ def main():
     unknown = [kind for kind in options.kinds if kind not in KINDS]
     if unknown:
         sys.exit(f"failover: there is no kind {unknown[0]!r}: {', '.join(KINDS)}")
+    if not 1 <= options.calls <= len(USERS["established"]):
+        sys.exit(f"failover: --calls {options.calls}: from 1 to {len(USERS['established'])}")
     if options.fresh:
         (folder / "failover.jsonl").unlink(missing_ok=True)
     try:
         checks.wait(folder)
         for number in range(options.repeat):
             for kind in options.kinds or KINDS:
-                if sum(each["kind"] == kind for each in results(folder)) > number:
+                if sum(each["kind"] == kind for each in results(folder, options)) > number:
                     continue
-                one(folder, kind, options.ringtap.resolve())
+                one(folder, kind, options)
     except (nodes.Failure, Wrong) as failure:
-        table(results(folder))
+        table(results(folder, options))
         sys.exit(f"failover: {failure}")
-    table(results(folder))
+    table(results(folder, options))
 
 
-def one(folder, kind, ringtap):
+def one(folder, kind, options):
     where = folder / "runs" / kind
     where.mkdir(parents=True, exist_ok=True)
-    run = Run(folder, kind, where)
+    run = Run(folder, kind, where, options.calls, options.rate)
     try:
-        figures = run.make(ringtap)
-        if run.of.pbx == "kill":
+        figures = run.make(options.ringtap.resolve())
+        if kind == "pbx-killed":
             run.left_stopped()
     except (Wrong, nodes.Failure) as wrong:
         with contextlib.suppress(Wrong, nodes.Failure):

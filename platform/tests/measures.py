@@ -1,0 +1,162 @@
+"""What came of a run of failover.py: what has to hold is asserted, times are only measured, all of it from packets."""
+
+import json
+import subprocess
+
+import capture
+import kinds
+import nodes
+import telephones
+
+# Seconds in which a call that rings on a lost PBX rings on the other or is refused; far more than it takes, so that a busy machine passes.
+SITUATION_3 = 30
+# Seconds in which 503 may still be repeated: after its ACK, and to a telephone that sends none.
+ACKNOWLEDGED, UNACKNOWLEDGED = 2, 20
+# Seconds without an answer that are an outage, within how much of it one may or may not be, and how exactly they have to agree.
+SHORTEST, UNCLEAR, EXACT = 0.5, 0.15, 0.02
+# Seconds before a failure in which what happened may or may not have come to those who were not lost.
+INSTANT = 0.1
+
+
+class Wrong(Exception):
+    """Behaviour that is not as it should be."""
+
+
+def check(fact, message):
+    if not fact:
+        raise Wrong(message)
+
+
+def same(found, expected, either, what):
+    """Both are sets of Call-IDs; of those in `either` each may be found or not."""
+    missing, surplus = expected - found - either, found - expected - either
+    check(not missing and not surplus, f"{what}: {len(missing)} of {len(expected)} are missing {sorted(missing)[:3]}, "
+          f"{len(surplus)} too many {sorted(surplus)[:3]}")
+
+
+class Measures:
+    """Of one run: its calls as SIPp counted them by batch, its captures, and between which moments the failure was made."""
+
+    def __init__(self, run, ringtap, ended, packets, at_pbx, probe, moments):
+        self.run, self.of, self.ringtap, self.ended, self.path = run, run.of, ringtap, ended, packets.path
+        self.failed_at, self.done_at = moments
+        for each in (packets, at_pbx):
+            check(each.dropped() == 0, f"the capture {each.path.name} lost {each.dropped()} packets")
+        self.outage = probe.outage(self.failed_at)
+        self.known = capture.Known(at_pbx.path, nodes.address(kinds.PBX), self.failed_at - INSTANT, self.done_at) if self.of.pbx else None
+        records, self.streams = capture.records(ringtap, self.path)
+        # Those that the platform made are the other halves of calls to a telephone.
+        self.calls = {key: call for key, call in records.items() if not call["src"].startswith(f"{capture.VIRTUAL}:")}
+        self.halves = {key: call for key, call in records.items() if key not in self.calls}
+        self.answered = {key: call for key, call in self.calls.items() if call["answer_us"]}
+
+    def figures(self):
+        succeeded, failed = sum(good for good, _ in self.ended.values()), sum(bad for _, bad in self.ended.values())
+        refused = {key for key, call in self.calls.items() if call["final_code"] == 503}
+        check(succeeded > 0, "no call succeeded")
+        check(failed == len(refused), f"{failed} calls failed, {len(refused)} by 503: {self.ended}")
+        self.refuses(refused)
+        check(len(self.calls) == succeeded + failed, f"ringtap finds {len(self.calls)} calls, SIPp made {succeeded + failed}")
+        check(len(self.answered) == succeeded, f"ringtap finds {len(self.answered)} answered calls, SIPp {succeeded}")
+        rings = self.rung_again()
+        self.refused_until_acknowledged(refused)
+        cut = self.cut()
+        late = capture.late_packets(self.path, capture.VIRTUAL)
+        check(late == 0, f"{late} packets of the former owner of the address after those of the next")
+        self.outage_as_ringtap_has_it()
+        return {"kind": self.run.kind, "established": self.run.established, "rate": self.run.rate, "service": self.outage, **self.waits(), "gap": self.gap(),
+                "ended": max((end - self.failed_at for end in cut), default=None), "rings": max(rings, default=None),
+                "calls": len(self.calls), "failed": failed, "ended_by_proxy": len(cut)}
+
+    def recorded(self):
+        """Calls of which there has to be a record: not those that were answered in the instant in which their proxy was lost."""
+        return {key for key, call in self.answered.items() if not self.failed_at - INSTANT < call["answer_us"] / 1e6 < self.failed_at + INSTANT}
+
+    def rang_on_the_lost(self):
+        return self.known.ringing if self.known else set()
+
+    def either(self):
+        return self.known.instant if self.known else set()
+
+    def refuses(self, refused):
+        """Calls that ring on a lost PBX go to the other one, unless their transaction is lost too: then they get 503. No other fails."""
+        expected = self.rang_on_the_lost() if "proxy silent" in self.of.faults else set()
+        same(refused, expected, self.either() if expected else set(), "calls that got 503")
+
+    def waits(self):
+        """Of a call that began after the failure, the longest until it rings or is answered; of one that was being set up, and of
+        those of situation 2, until it is answered."""
+        begun = [(call["invite_us"] / 1e6, call) for call in self.answered.values()]
+        user = [call["pdd_ms"] / 1000 for when, call in begun if when > self.failed_at]
+        slow = {key for key in self.answered if self.answered[key]["to_user"] == telephones.RINGS}
+        pending = [call["answer_us"] / 1e6 - max(when, self.failed_at) for when, call in begun
+                   if when < self.failed_at < call["answer_us"] / 1e6 and call["call_id"] not in slow]
+        if self.of.trying:
+            silent = [call["answer_us"] / 1e6 - when for when, call in begun if call["to_user"] == telephones.SILENT]
+            check(silent, "no call waited at a PBX")
+            return {"user": max(silent), "pending": None}
+        check(user and pending, f"{len(user)} calls began after the failure, {len(pending)} were being set up: nothing is tested")
+        return {"user": max(user), "pending": max(pending)}
+
+    def gap(self):
+        """The longest gap in the sound of calls that were established, and ended by themselves after it was over."""
+        kept = {key: call["end_us"] for key, call in self.answered.items()
+                if call["answer_us"] < self.failed_at * 1e6 and call["state"] == "completed" and call["released_by"] == "caller"
+                and call["to_user"] == telephones.ECHO}
+        early = [end for end in kept.values() if end < (self.failed_at + (self.outage or 0)) * 1e6]
+        check(not early, f"{len(early)} established calls ended by themselves before the outage did: nothing is tested")
+        return max((each["delta_ms_max"] / 1000 for each in self.streams if each["call_id"] in kept), default=None)
+
+    def rung_again(self):
+        """Of each call that rang on the lost PBX, the seconds until who calls heard of it: the other PBX's 180, or 503."""
+        rang = self.rang_on_the_lost()
+        heard, first = set(), {}
+        for when, call in capture.replies(self.path, ("180", "503", "200")):
+            if call in rang and when < self.failed_at:
+                heard.add(call)
+            elif call in rang and when > self.failed_at:
+                first.setdefault(call, when - self.failed_at)
+        same(set(first), rang, self.either(), "calls that rang on the lost PBX, of which their callers heard again")
+        slow = {call: each for call, each in first.items() if each > SITUATION_3}
+        check(not slow, f"situation 3 took longer than {SITUATION_3} s: {slow}")
+        return [each for call, each in first.items() if call not in self.either()]
+
+    def refused_until_acknowledged(self, refused):
+        """A proxy that refuses calls without their transactions repeats it until ACK comes, and for ten seconds if none does."""
+        told, heard = {}, {}
+        for when, call in capture.replies(self.path, ("503",)):
+            told.setdefault(call, []).append(when)
+        for when, call in capture.acknowledgements(self.path):
+            if call in refused and when > told[call][0]:
+                heard.setdefault(call, when)
+        for call in refused:
+            after = told[call][-1] - heard.get(call, told[call][0])
+            check(after < ACKNOWLEDGED if call in heard else len(told[call]) > 5 and after < UNACKNOWLEDGED,
+                  f"503 is repeated for {after:.1f} s after {'its ACK' if call in heard else 'the first one, without ACK'}")
+
+    def cut(self):
+        """When calls ended that the proxy ended for a PBX that is lost, with either telephone: those that went through it, no others."""
+        callers = {key for key, call in self.answered.items() if call["released_by"] == "callee"}
+        callees = {key for key, call in self.halves.items() if call["end_us"] and call["duration_ms"] and call["duration_ms"] < self.run.seconds * 1000}
+        same(callers, self.known.callers if self.known else set(), self.either(), "callers who got BYE since their PBX is lost")
+        same(callees, self.known.callees if self.known else set(), self.either(), "telephones that got BYE since their PBX is lost")
+        return [self.calls[key]["end_us"] / 1e6 for key in callers] + [self.halves[key]["end_us"] / 1e6 for key in callees]
+
+    def outage_as_ringtap_has_it(self):
+        """`ringtap availability` finds in the packets the outages that there were, as long as they were, and says why; and no other."""
+        done = subprocess.run([str(self.ringtap), "availability", "--format", "jsonl", str(self.path)], stdout=subprocess.PIPE, check=True, text=True)
+        found = [json.loads(line) for line in done.stdout.splitlines()]
+        told = [(each["first_answer_us"] - each["last_answer_us"]) / 1e6 for each in found
+                if each["type"] == "outage" and each["service"] == f"{capture.VIRTUAL}:5060" and each["kind"] == "unanswered"]
+        answers = [when for when, *_ in capture.replies(self.path, ("",))]
+        gaps = [later - earlier for earlier, later in zip(answers, answers[1:]) if later - earlier > SHORTEST - UNCLEAR]
+        clear = [gap for gap in gaps if gap > SHORTEST + UNCLEAR]
+        check(len(clear) <= len(told) <= len(gaps), f"ringtap finds {len(told)} outages of the address, {told}, its packets have {gaps}")
+        for each in told:
+            check(any(abs(each - gap) < EXACT for gap in gaps), f"ringtap finds an outage of {each:.3f} s, the packets have {gaps}")
+        causes = {cause for each in found if each["type"] == "failover" for cause in each["causes"]}
+        if self.of.moves:
+            expected = [{"proxy_lost"}] if clear else [{"address_moved"}] if not gaps else [{"proxy_lost"}, {"address_moved"}]
+        else:
+            expected = [{"unknown"}] if clear else [set()]
+        check(causes in expected, f"ringtap says that the cause is {sorted(causes)}, not {expected}")

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Brings the platform up, tries some failures of each sort, and removes it: tried.py --ringtap PROGRAM. What `make test` does of it.
+
+Behaviour is asserted, times are not: it runs on machines that do other work. Where it cannot run it says what it lacks, to the file that
+RINGTAP_SKIPPED names as well, as other tests do, and does nothing.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "here"), str(HERE.parent)]
+
+import nodes  # noqa: E402
+
+# Where others use the processors, a member of the cluster and a PBX may be silent for longer before they are taken for lost.
+PATIENT = ("--set", "corosync_token=3000", "--set", "timer_silent=4000")
+RATE = 5
+SERVICES = ("prefixes", "limit", "together")
+KINDS = ("moved", "proxy-lost", "pbx-killed")
+# What a node needs of the kernel: namespaces, an overlay over a disk in a file, its own control group, and packets between bridges.
+TRIAL = """
+set -e
+cd "$1"
+truncate -s 16M disk.img
+mkfs.ext4 -q -F disk.img
+mkdir disk lower merged
+mount -o loop disk.img disk
+mkdir disk/own disk/work
+mount -t overlay overlay -o lowerdir=lower,upperdir=disk/own,workdir=disk/work merged
+umount merged disk
+mkdir groups
+mount -t cgroup2 none groups
+mkdir "groups/$2"
+rmdir "groups/$2"
+umount groups
+ip link add bridge-of-trial type bridge
+ip link add one type veth peer name other
+"""
+
+
+def lacks(folder):
+    """What this machine lacks to have a platform; None if nothing."""
+    if os.geteuid() != 0:
+        return "root: it makes namespaces"
+    place = folder / "trial"
+    subprocess.run(["rm", "-rf", place], check=True)
+    place.mkdir(parents=True)
+    done = subprocess.run(["unshare", "--mount", "--net", "--pid", "--uts", "--ipc", "--cgroup", "--fork", "sh", "-c", TRIAL, "trial", place,
+                           nodes.PREFIX + "trial"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    subprocess.run(["rm", "-rf", place], check=True)
+    return f"what the kernel has to do for nodes: {done.stdout.strip()}" if done.returncode != 0 else None
+
+
+def step(name, *command):
+    print(f"platform: {name}", flush=True)
+    began = time.monotonic()
+    done = subprocess.run([sys.executable, *map(str, command)], stdin=subprocess.DEVNULL)
+    print(f"platform: {name}: {'done' if done.returncode == 0 else 'failed'} after {time.monotonic() - began:.0f} s", flush=True)
+    return done.returncode == 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--ringtap", type=Path, required=True, help="the program")
+    parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
+    options = parser.parse_args()
+    missing = lacks(options.folder)
+    if missing:
+        print(f"platform: not tried, it lacks {missing}")
+        if skipped := os.environ.get("RINGTAP_SKIPPED"):
+            with open(skipped, "a") as file:
+                file.write(f"platform\t{missing.splitlines()[-1]}\tfailovers of the telephone platform\n")
+        return 0
+    if nodes.namespaces():
+        sys.exit("platform: one is up already: `make platform-down` removes it, or `make platform-test` tries it")
+    folder = ["--folder", options.folder]
+    machine = HERE.parent / "machine.py"
+    try:
+        held = (step("it comes up", machine, *folder, "up", *PATIENT)
+                and step("a second run of Ansible", machine, *folder, "again")
+                and step("services", HERE / "services.py", *folder, *SERVICES)
+                and step("failovers", HERE / "failover.py", *folder, "--ringtap", options.ringtap, "--fresh", "--rate", RATE, *KINDS))
+    finally:
+        step("it goes away", machine, *folder, "down")
+    return 0 if held else 1
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    sys.exit(main())
