@@ -18,7 +18,7 @@ PLATFORM := $(abspath $(TARGET)/platform)
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: platform-up platform-down platform-check platform-upgrade platform-test platform-lint packages-platform help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: platform-up platform-down platform-check platform-upgrade platform-test platform-tried platform-lint packages-platform help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -91,7 +91,7 @@ test: packages-test page lint deny sbom
 	@rm -f $(SKIPPED)
 	@tools/meanwhile '$(MAKE) --no-print-directory page-test client-test' \
 		'RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory released instructions'; \
-	status=$$?; tools/skipped $(SKIPPED); exit $$status
+	status=$$?; $(MAKE) --no-print-directory platform-tried || status=1; tools/skipped $(SKIPPED); exit $$status
 
 # The page of the console, which is part of the program.
 page:
@@ -178,6 +178,10 @@ platform-test: packages-platform packages-test release
 	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/services.py --folder $(PLATFORM)
 	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) $(KINDS)
 	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
+
+# With the program that the tests were built with.
+platform-tried: packages-platform
+	@$(SUDO) env RINGTAP_SKIPPED=$(SKIPPED) python3 platform/tests/tried.py --folder $(PLATFORM)-tried --roots $(PLATFORM)/roots --ringtap $(TARGET)/debug/ringtap
 
 # Without Ansible, only what needs none is read.
 platform-lint:

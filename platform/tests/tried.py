@@ -14,6 +14,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "here"), str(HERE.parent)]
+# Beside one that is up.
+os.environ.setdefault("PLATFORM_PREFIX", "ringtap-tried-")
 
 import nodes  # noqa: E402
 
@@ -67,7 +69,8 @@ def step(name, *command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ringtap", type=Path, required=True, help="the program")
-    parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
+    parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform-tried")
+    parser.add_argument("--roots", type=Path, default=HERE.parents[1] / "target/platform/roots", help="where roots of Debian are, or are made")
     options = parser.parse_args()
     missing = lacks(options.folder)
     if missing:
@@ -75,9 +78,13 @@ def main():
         if skipped := os.environ.get("RINGTAP_SKIPPED"):
             with open(skipped, "a") as file:
                 file.write(f"platform\t{missing.splitlines()[-1]}\tfailovers of the telephone platform\n")
-        return 0
-    if nodes.namespaces():
-        sys.exit("platform: one is up already: `make platform-down` removes it, or `make platform-test` tries it")
+        # As the other tests have it.
+        allowed = (HERE.parents[1] / "cases/allowed-skips.txt").read_text().splitlines()
+        return int(os.environ.get("CI") == "true" and not any(line.startswith("platform:") for line in allowed))
+    options.roots.mkdir(parents=True, exist_ok=True)
+    shared = options.folder / "roots"
+    if not shared.is_symlink():
+        shared.symlink_to(options.roots.resolve())
     folder = ["--folder", options.folder]
     machine = HERE.parent / "machine.py"
     try:
