@@ -113,7 +113,65 @@ def nat(folder):
                 talk(outside, each, "after the address moved a telephone behind a NAT is called")
 
 
-TESTS = {test.__name__: test for test in (nat,)}
+def tcp(folder):
+    """Telephones by TCP, without a NAT: after a failover they connect again. One source cannot have connections without end."""
+    with telephones_of(folder, tcp=("1062", "tcp"), udp=("1064", "udp")) as (tcp, udp):
+        for each in (tcp, udp):
+            each.registers()
+        talk(tcp, udp, "a telephone by TCP calls")
+        talk(udp, tcp, "a telephone by TCP is called")
+        moved_while_talking(folder, ((tcp, udp),))
+        registered_again(tcp)
+        talk(udp, tcp, "a telephone by TCP is called after the address moved")
+        with services.stranger(folder):
+            most = int(nodes.run(*telephones.INSIDE, sys.executable, "-c", CONNECTS, services.STRANGER, telephones.VIRTUAL))
+            check(200 <= most <= 256, f"one source has {most} connections at once, not 256")
+            talk(tcp, udp, "a telephone calls while another source has all of its connections")
+
+
+# Opens connections until one is refused; prints how many it got.
+CONNECTS = """
+import socket, sys
+held = []
+try:
+    while len(held) < 1000:
+        held.append(socket.create_connection((sys.argv[2], 5060), 5, (sys.argv[1], 0)))
+except OSError:
+    pass
+print(len(held))
+"""
+
+
+def configure(folder, *options):
+    """Configures proxies and PBXs again, with other variables than the inventory has."""
+    machine.playbook(folder, "--limit", "proxies:pbxs", "--tags", "base,pbx,proxy", *options)
+    checks.wait(folder)
+
+
+def front(folder):
+    """A NAT in front of the platform translates a public address to the virtual one. Telephones know no other."""
+    with router(folder, "front", FRONT, PUBLIC, "public", TRANSLATES, 1):
+        nodes.ip("-n", nodes.PREFIX + "front", "address", "add", f"{ADVERTISED}/24", "dev", "inner")
+        for name in checks.PROXIES:
+            nodes.ip("-n", nodes.PREFIX + name, "route", "add", f"{PUBLIC}.0/24", "via", FRONT)
+        try:
+            configure(folder, "--extra-vars", f"advertised_address={ADVERTISED}")
+            there = ("public", f"{PUBLIC}.2", ADVERTISED)
+            with telephones_of(folder, udp=("1061", "udp", *there), tcp=("1062", "tcp", *there), tls=("1063", "tls", *there)) as (udp, tcp, tls):
+                for each in (udp, tcp, tls):
+                    each.registers()
+                for caller, callee in ((udp, tcp), (tcp, tls), (tls, udp)):
+                    talk(caller, callee, "through a NAT in front of the platform")
+                moved_while_talking(folder, ((udp, tcp),))
+                registered_again(tcp)
+                talk(udp, tcp, "through a NAT in front of the platform, after the address moved")
+        finally:
+            for name in checks.PROXIES:
+                nodes.ip("-n", nodes.PREFIX + name, "route", "del", f"{PUBLIC}.0/24", "via", FRONT)
+            configure(folder)
+
+
+TESTS = {test.__name__: test for test in (nat, tcp, front)}
 
 
 def main():

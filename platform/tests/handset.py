@@ -6,6 +6,7 @@ of JSON. It answers who calls it. Its sound is its number again and again, so th
 or `last` told.
 
     register [SECONDS]        the code; how often it has connected
+    leave                     registers no longer
     mode answer | ring        what it does when it is called
     call NUMBER               the code of the final answer, and the call
     last                      the call that came in last; empty if none did
@@ -15,6 +16,7 @@ or `last` told.
     refer CALL NUMBER         the code of REFER, and of the new call as it is told by NOTIFY
     attended CALL OTHER       the same: who is in CALL and who is in OTHER are to talk with each other
     bye CALL                  the code
+    answers CALL              how many others have answered it
     state CALL                up, ended (by itself) or released (by the other side)
     subscribe SECONDS         the code of SUBSCRIBE for its mailbox, and for how long it is; once more, and it is refreshed
     notes                     each NOTIFY since then: event, state of the subscription, body, and whether it is in the subscription's dialog
@@ -60,9 +62,6 @@ class Datagrams:
 
 class Connection(secure.Stream):
     """TCP or TLS. One that ended is made anew when something is sent."""
-
-    # Of none that it listens at: it is called by its connection.
-    port = 5099
 
     def __init__(self, transport, address, server, authority):
         super().__init__(address, authority)
@@ -206,16 +205,27 @@ class Handset:
         self.prove = phone.Phone.authorization.__get__(self)
         self.password = password
         place = (server, PORTS[transport])
-        self.wire = Datagrams(address, place) if transport == "udp" else Connection(transport, address, place, authority)
-        self.sound = {"tls": Sealed}.get(transport, Sound)
-        self.contact = f"<sip:{user}@{address}:{self.wire.port}{'' if transport == 'udp' else f';transport={transport}'}>"
-        self.waiting, self.calls, self.notes, self.options = {}, {}, [], 0
+        where = f"{address}:5099"
+        if transport in ("ws", "wss"):
+            # What it needs of others is needed by nobody else.
+            import browser
+            self.wire, self.sound, where = browser.WebSocket(transport, address, place, authority), browser.Private, f"{os.urandom(6).hex()}.invalid"
+        elif transport == "udp":
+            self.wire, self.sound = Datagrams(address, place), Sound
+            where = f"{address}:{self.wire.port}"
+        else:
+            self.wire, self.sound = Connection(transport, address, place, authority), {"tls": Sealed}.get(transport, Sound)
+        self.where = where
+        # Of a browser it is ws, with TLS too (RFC 7118, 5.2).
+        parameter = {"udp": "", "wss": ";transport=ws"}.get(transport, f";transport={transport}")
+        self.contact = f"<sip:{user}@{where}{parameter}>"
+        self.waiting, self.calls, self.notes, self.options, self.answered = {}, {}, [], 0, collections.defaultdict(set)
         self.mode, self.latest, self.registered, self.registrations, self.subscription = "answer", "", False, 0, None
         threading.Thread(target=self.listen, daemon=True).start()
 
     def message(self, method, uri, call, sequence, extra=(), body="", kind="application/sdp"):
         lines = [f"{method} {uri} SIP/2.0",
-                 f"Via: SIP/2.0/{self.transport.upper()} {self.address}:{self.wire.port};rport;branch=z9hG4bK{os.urandom(6).hex()}", *call.routes,
+                 f"Via: SIP/2.0/{self.transport.upper()} {self.where};rport;branch=z9hG4bK{os.urandom(6).hex()}", *call.routes,
                  f"From: {call.near}", f"To: {call.far}", f"Call-ID: {call.key}", f"CSeq: {sequence} {method}", f"Contact: {self.contact}",
                  "Max-Forwards: 70", *extra]
         if body:
@@ -281,10 +291,13 @@ class Handset:
                 continue
             got = phone.Message(data)
             if got.code:
+                if 200 <= got.code < 300 and got.header("CSeq").endswith(" INVITE"):
+                    self.answered[got.header("Call-ID")].add(got.header("To"))
                 waiting = self.waiting.get((got.header("Call-ID"), int(got.header("CSeq").split(" ")[0])))
                 if waiting:
                     waiting.put(got)
-            elif got.first:
+            # Its port may be the one after that of a call's sound, where RTCP goes.
+            elif got.first.endswith(" SIP/2.0"):
                 threading.Thread(target=self.serve, args=(got,), daemon=True).start()
 
     def again(self):
@@ -358,6 +371,12 @@ class Handset:
         self.registered = bool(got) and got.code == 200 and seconds != "0"
         self.registrations += self.registered
         return {"code": got.code if got else 0, "connected": self.wire.connected}
+
+    def leave(self):
+        """Nobody calls it any more."""
+        self.registered, of = False, self.outside(self.user)
+        got = self.ask("REGISTER", f"sip:{self.server}", of, ["Expires: 0"], patience=3)
+        return {"code": got.code if got else 0}
 
     def call(self, number):
         call = self.outside(number)
@@ -447,6 +466,9 @@ class Handset:
     def drain(self):
         found, self.notes = self.notes, []
         return found
+
+    def answers(self, key):
+        return {"count": len(self.answered[key])}
 
     def connections(self):
         return {"connected": self.wire.connected, "registered": self.registrations}

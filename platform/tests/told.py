@@ -59,6 +59,8 @@ class Telephone:
         check(heard.get(whom, 0) >= ENOUGH * seconds and heard.get("forged", 0) == 0, f"{what}: {self.user} by {self.transport} hears {heard}, not {whom}")
 
     def stop(self):
+        with contextlib.suppress(Wrong, OSError):
+            self("leave")
         self.process.terminate()
         self.process.communicate()
 
