@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How telephones reach the platform: access.py [TEST...]. The platform is up before.
 
-By TCP; from behind a NAT that forgets what is silent for 25 s, by UDP, TCP and TLS; and through a NAT in front of the platform. Each test asserts
+By TCP; by WebSocket; from behind a NAT that forgets what is silent for 25 s, by UDP, TCP and TLS; and through a NAT in front of the platform. Each test asserts
 that telephones register, call and are called with sound both ways, before and after the virtual address has moved.
 """
 
@@ -171,7 +171,28 @@ def front(folder):
             configure(folder)
 
 
-TESTS = {test.__name__: test for test in (nat, tcp, front)}
+def browsers(folder):
+    """Telephones over WebSocket, with ICE and DTLS-SRTP: they call, are called, and come back after the address moved."""
+    with telephones_of(folder, wss=("1065", "wss"), ws=("1066", "ws"), udp=("1064", "udp")) as (wss, ws, udp):
+        for each in (wss, ws, udp):
+            each.registers()
+        for each in (wss, ws):
+            talk(each, udp, "a browser calls")
+            talk(udp, each, "a browser is called")
+        talk(ws, wss, "a browser calls a browser")
+        call, other = talk(wss, udp, "before the address moves", hang_up=False)
+        services.move(folder)
+        wss.hears(call, udp.user, "after the address moved")
+        udp.hears(other, wss.user, "after the address moved")
+        for each in (wss, ws):
+            registered_again(each)
+        ended(udp, other, wss, call, "after the address moved, by who was called")
+        for each in (wss, ws):
+            talk(each, udp, "a browser calls after the address moved")
+            talk(udp, each, "a browser is called after the address moved")
+
+
+TESTS = {test.__name__: test for test in (nat, tcp, front, browsers)}
 
 
 def main():
