@@ -17,11 +17,13 @@ ROOTS = {
     "node": ("bookworm", [
         "iputils-arping", "openssl", "rsync",
         "corosync", "pacemaker", "pacemaker-cli-utils", "resource-agents",
-        "kamailio", "kamailio-extra-modules", "kamailio-mysql-modules", "kamailio-tls-modules",
+        "kamailio", "kamailio-extra-modules", "kamailio-mysql-modules", "kamailio-tls-modules", "kamailio-websocket-modules",
         "rtpengine-daemon", "redis-server", "redis-tools",
         "mariadb-server", "mariadb-client", "mariadb-backup", "galera-4", "galera-arbitrator-4", "socat",
     ]),
-    "pbx": ("sid", ["asterisk", "asterisk-core-sounds-en-wav", "asterisk-moh-opsound-wav", "odbc-mariadb", "odbcinst", "pacemaker-remote"]),
+    # SIPp is what the tests put in Asterisk's place.
+    "pbx": ("sid", ["asterisk", "asterisk-core-sounds-en-wav", "asterisk-moh-opsound-wav", "odbc-mariadb", "odbcinst", "pacemaker-remote",
+                    "sip-tester"]),
 }
 # What those packages would start at boot, in every node: the roles start what a node is for.
 STARTED = ["corosync", "pacemaker", "garb", "kamailio", "mariadb", "redis-server", "rtpengine-daemon", "logd", "asterisk", "pacemaker_remote"]

@@ -1,0 +1,260 @@
+#!/usr/bin/env python3
+"""What telephones do in calls that have survived a failover, and calls that another PBX answers too: dialogs.py [TEST...]. The platform is up before."""
+
+import argparse
+import contextlib
+import csv
+import re
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "here"), str(HERE.parent)]
+
+import capture  # noqa: E402
+import checks  # noqa: E402
+import machine  # noqa: E402
+import nodes  # noqa: E402
+import services  # noqa: E402
+from told import ENOUGH, Wrong, check, ended, talk, telephones_of  # noqa: E402
+
+
+def kill(folder):
+    """Kills Kamailio on the node that has the address, which moves."""
+    owner = checks.owner(folder)
+    nodes.Node(folder, owner)("systemctl", "kill", "--kill-who=all", "--signal=KILL", "kamailio")
+    nodes.wait(lambda: checks.owner(folder) not in (None, owner), f"the address does not leave {owner}, whose Kamailio was killed")
+
+
+def held(caller, call, callee, other, what):
+    """Who is put on hold hears music and nobody; then both hear each other again."""
+    told = caller("hold", call)
+    check(told == {"code": 200, "other": "recvonly"}, f"{what}: hold: {told}")
+    time.sleep(1)
+    heard = callee("hear", other, 2)
+    check(heard.get(caller.user, 0) == 0 and heard.get("other", 0) > ENOUGH, f"{what}: who is on hold hears {heard}")
+    told = caller("resume", call)
+    check(told == {"code": 200, "other": "sendrecv"}, f"{what}: resume: {told}")
+    time.sleep(1)
+    caller.hears(call, callee.user, f"{what}: after a hold")
+    callee.hears(other, caller.user, f"{what}: after a hold")
+
+
+def pressed(caller, call, by, what):
+    """1 in the menu is the echo."""
+    heard = caller("hear", call, 1)
+    check(heard.get(caller.user, 0) == 0, f"{what}: the menu is an echo already: {heard}")
+    told = caller(by, call, "1")
+    check(told.get("code", 200) == 200, f"{what}: a digit by {by}: {told}")
+    time.sleep(1)
+    caller.hears(call, caller.user, f"{what}: a digit by {by} leads to the echo")
+
+
+def transferred(caller, call, callee, other, third, what):
+    """Blind: who called sends who was called on to a third one."""
+    told = caller("refer", call, third.user)
+    check(told == {"code": 202, "told": 200}, f"{what}: REFER: {told}")
+    # Who has sent them on ends its own call then (RFC 5589, 6.1).
+    told = caller("bye", call)
+    check(told["code"] == 200, f"{what}: BYE after a blind transfer: {told}")
+    last = third("last")["call"]
+    time.sleep(0.5)
+    callee.hears(other, third.user, f"{what}: after a blind transfer")
+    third.hears(last, callee.user, f"{what}: after a blind transfer")
+    ended(callee, other, third, last, f"{what}: after a blind transfer")
+
+
+def joined(caller, calls, one, other, what):
+    """Attended: those with whom a telephone has two calls go on without it."""
+    told = caller("attended", calls[0][0], calls[1][0])
+    check(told == {"code": 202, "told": 200}, f"{what}: REFER with Replaces: {told}")
+    for call, _ in calls:
+        told = caller("bye", call)
+        check(told["code"] == 200, f"{what}: BYE after an attended transfer: {told}")
+    one.hears(calls[0][1], other.user, f"{what}: after an attended transfer")
+    other.hears(calls[1][1], one.user, f"{what}: after an attended transfer")
+    ended(one, calls[0][1], other, calls[1][1], f"{what}: after an attended transfer")
+
+
+def forgotten(folder, what):
+    """Nothing of the calls is left, on a proxy or a PBX."""
+    def left():
+        found = {f"{name} {table}": nodes.Node(folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
+                 for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered")}
+        found.update({name: nodes.Node(folder, name).ask("asterisk", "-rx", "core show channels concise").stdout.count("PJSIP/") for name in checks.PBXS})
+        return {key: count for key, count in found.items() if count}
+    nodes.wait(lambda: not left(), lambda: f"{what}: of calls that ended there is left {left()}", patience=40)
+
+
+def inside(folder):
+    """Calls from before a failover are held and resumed, get digits, are transferred and ended after it."""
+    users = {name: (str(1070 + number), "udp") for number, name in enumerate(("a", "b", "c", "d", "e", "f", "g", "h"))}
+    for fail in (services.move, kill):
+        what = f"after {fail.__name__}"
+        with telephones_of(folder, **users) as (a, b, c, d, e, f, g, h):
+            for each in (a, b, c, f, g, h, d, e):
+                each.registers()
+            first = talk(a, b, "before", hang_up=False)
+            second = talk(a, c, "before", hang_up=False)
+            third = talk(f, g, "before", hang_up=False)
+            menu, menu_too = d.calls("660"), e.calls("660")
+            fail(folder)
+            pressed(d, menu, "digit", what)
+            pressed(e, menu_too, "info", what)
+            held(a, first[0], b, first[1], what)
+            held(b, first[1], a, first[0], what)
+            transferred(f, third[0], g, third[1], h, what)
+            joined(a, (first, second), b, c, what)
+            for each, call in ((d, menu), (e, menu_too)):
+                told = each("bye", call)
+                check(told["code"] == 200, f"{what}: BYE: {told}")
+        forgotten(folder, what)
+        checks.wait(folder)
+        print(f"dialogs: inside: {fail.__name__} holds", flush=True)
+
+
+def through(folder):
+    """Of each call that is answered its PBX, by what the proxy with the address knows."""
+    told = nodes.Node(folder, checks.owner(folder))("kamcmd", "htable.dump", "calls")
+    return dict(re.findall(r"name: (\S+)\s+value: ([0-9.]+)\|to\|", told))
+
+
+def spread(folder):
+    """After a move of the address its next owner knows how many calls each PBX has: new ones go to the one with fewer."""
+    first, second = (nodes.address(name) for name in checks.PBXS)
+    users = {name: (str(1070 + number), "udp") for number, name in enumerate(("a", "b", "c", "d", "e", "f"))}
+    with telephones_of(folder, **users) as made:
+        owner = nodes.Node(folder, checks.owner(folder))
+        owner("kamcmd", "htable.seti", "draining", second, "1")
+        try:
+            begun = [(each, each.calls("600")) for each in made[:3]]
+        finally:
+            owner("kamcmd", "htable.delete", "draining", second)
+        check(list(through(folder).values()) == [first] * 3, f"calls while a PBX is drained go to {through(folder)}")
+        services.move(folder)
+        nodes.wait(lambda: "name: " not in nodes.Node(folder, checks.owner(folder)).ask("kamcmd", "htable.dump", "draining").stdout,
+                   "the next owner of the address goes on draining a PBX", patience=20)
+        begun += [(each, each.calls("600")) for each in made[3:]]
+        check(sorted(through(folder).values()) == [first] * 3 + [second] * 3, f"after the address moved, with three calls on one PBX: {through(folder)}")
+        # The telephone that calls again stays with its PBX, so that it can join its calls.
+        begun += [(made[3], made[3].calls("600"))]
+        check(list(through(folder).values()).count(second) == 4, f"the second call of a telephone goes to another PBX than its first: {through(folder)}")
+        for each, call in begun:
+            check(each("bye", call)["code"] == 200, f"BYE of {each.user}")
+    forgotten(folder, "after the address moved")
+
+
+UNIT = """[Service]
+ExecStart=/usr/bin/sipp -sf /etc/sipp-pbx.xml -i {address} -p 5060 -mi {address} -mp 12000 -rtp_echo -nostdin -trace_stat -stf /var/log/sipp-pbx.csv -fd 1
+StandardOutput=null
+Restart=no
+"""
+
+
+def configure(folder, name, *options):
+    """Configures one PBX, which is stopped meanwhile, and starts it again."""
+    services.stop_pbx(folder, name)
+    try:
+        machine.playbook(folder, "--limit", name, "--tags", "pbx", *options)
+    finally:
+        nodes.Node(folder, "arbiter").ask("crm_resource", "--clear", "--resource", "pbxs")
+    checks.wait(folder)
+
+
+@contextlib.contextmanager
+def sipp_pbx(folder, name):
+    """SIPp in the place of Asterisk on one node, under Pacemaker as any PBX."""
+    root, node = folder / "nodes" / name / "root", nodes.Node(folder, name)
+    files = {root / "etc/sipp-pbx.xml": (HERE / "pbx.xml").read_text(),
+             root / "etc/systemd/system/sipp-pbx.service": UNIT.format(address=nodes.address(name))}
+    for path, text in files.items():
+        path.write_text(text)
+    node("systemctl", "daemon-reload")
+    try:
+        configure(folder, name, "--extra-vars", "pbx_unit=sipp-pbx")
+        check(node.ask("systemctl", "is-active", "sipp-pbx").stdout.strip() == "active", "the cluster does not start the unit that the PBX of this host is")
+        check(node.ask("systemctl", "is-active", "asterisk").stdout.strip() != "active", "Asterisk runs beside the PBX that replaces it")
+        yield node
+    finally:
+        configure(folder, name)
+        for path in files:
+            path.unlink()
+        node("systemctl", "daemon-reload")
+
+
+def sipp_failed(node):
+    """How many calls SIPp has failed: those that were not told what they had to be."""
+    rows = list(csv.DictReader(node("cat", "/var/log/sipp-pbx.csv").splitlines(), delimiter=";"))
+    return int(rows[-1]["FailedCall(C)"])
+
+
+def told_to(path, address, call):
+    """The methods of the requests within a call that go to an address, in order."""
+    wanted, found = bytes(map(int, address.split("."))), []
+    for _, frame in capture.frames(path):
+        if frame[12:14] == b"\x08\x00" and frame[30:34] == wanted and call.encode() in frame and not frame[42:].startswith(b"SIP/2.0"):
+            found.append(frame[42:].split(b" ", 1)[0].decode())
+    return found
+
+
+def late(folder):
+    """Any SIP server can be a PBX: SIPp is one of two, and calls go through it. When it answers, or rings, two seconds after a call came that has gone
+    to the other PBX meanwhile, it gets ACK and BYE, or CANCEL, and who calls goes on with the other."""
+    name = checks.PBXS[1]
+    with sipp_pbx(folder, name) as node, telephones_of(folder, a=("1071", "udp"), b=("1072", "udp"), c=("1073", "udp")) as (a, b, c):
+        packets = capture.Capture(folder / "late.pcap", f"{name}-eth0")
+        try:
+            first, second = a.calls("600"), b.calls("600")
+            check(sorted(through(folder).values()) == sorted(map(nodes.address, checks.PBXS)), f"two calls are not on two PBXs: {through(folder)}")
+            for each, call in ((a, first), (b, second)):
+                each.hears(call, each.user, "an echo, one of two by SIPp")
+            # The one of Asterisk stays: so the next calls begin with SIPp.
+            stays, ends = ((a, first), (b, second)) if through(folder)[first] == nodes.address(checks.PBXS[0]) else ((b, second), (a, first))
+            told = ends[0]("bye", ends[1])
+            check(told["code"] == 200, f"BYE: {told}")
+            answered = c.calls("602")
+            for _ in range(3):
+                c.hears(answered, c.user, "a call that another PBX answers too", 1)
+            check(c("answers", answered)["count"] == 1, "who calls is answered by two PBXs")
+            check(c("bye", answered)["code"] == 200, "BYE of a call that another PBX has answered too")
+            rung = c.calls("601")
+            c.hears(rung, c.user, "a call that rings at another PBX too")
+            check(c("bye", rung)["code"] == 200, "BYE of a call that rang at another PBX too")
+            check(stays[0]("bye", stays[1])["code"] == 200, "BYE")
+            time.sleep(3)
+        finally:
+            packets.stop()
+        for call, wanted in ((answered, ["INVITE", "ACK", "BYE"]), (rung, ["INVITE", "CANCEL", "ACK"])):
+            found = list(dict.fromkeys(told_to(packets.path, nodes.address(name), call)))
+            check(found == wanted, f"a PBX that is late is told {found}, not {wanted}")
+        check(sipp_failed(node) == 0, f"{sipp_failed(node)} calls of SIPp as PBX failed")
+    forgotten(folder, "after a PBX was late")
+
+
+TESTS = {test.__name__: test for test in (inside, spread, late)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
+    parser.add_argument("tests", nargs="*", metavar="TEST", help=", ".join(TESTS))
+    options = parser.parse_args()
+    unknown = [name for name in options.tests if name not in TESTS]
+    if unknown:
+        sys.exit(f"dialogs: there is no test {unknown[0]!r}: {', '.join(TESTS)}")
+    folder = options.folder.resolve()
+    try:
+        checks.wait(folder)
+        for name in options.tests or TESTS:
+            try:
+                TESTS[name](folder)
+            except Wrong as wrong:
+                raise Wrong(f"{name}: {wrong}") from wrong
+            print(f"dialogs: {name} holds", flush=True)
+    except (nodes.Failure, Wrong) as failure:
+        sys.exit(f"dialogs: {failure}")
+
+
+if __name__ == "__main__":
+    main()
