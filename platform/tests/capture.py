@@ -16,14 +16,15 @@ MOST_KILOBYTES, MOST_SECONDS = 500_000, 1800
 
 
 class Capture:
-    """Packets at the telephones' cable, in `path`, from now on."""
+    """Packets at the telephones' cable, in `path`, from now on; `only` those that a filter of tcpdump lets in."""
 
-    def __init__(self, path, interface=f"{nodes.PHONES}-eth0"):
+    def __init__(self, path, interface=f"{nodes.PHONES}-eth0", only=""):
         self.path = Path(path)
         self.log = self.path.with_suffix(".log")
         with open(self.log, "w") as log:
             command = ["ip", "netns", "exec", nodes.PREFIX + nodes.OUTSIDE, "dumpcap", "-P", "-i", interface, "-B", "64",
-                       "-w", str(self.path), "-a", f"filesize:{MOST_KILOBYTES}", "-a", f"duration:{MOST_SECONDS}"]
+                       "-w", str(self.path), "-a", f"filesize:{MOST_KILOBYTES}", "-a", f"duration:{MOST_SECONDS}",
+                       *(["-f", only] if only else [])]
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         nodes.wait(lambda: "File:" in self.log.read_text() or self.process.poll() is not None, "dumpcap does not begin")
         if self.process.poll() is not None:

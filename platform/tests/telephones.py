@@ -32,9 +32,9 @@ def password(folder, user):
 
 
 class Calls:
-    """SIPp with `count` calls of `seconds` each, `rate` of them begun a second; all from one process."""
+    """SIPp with `count` calls of `seconds` each, `rate` of them begun a second, at most `active` at once; all from one process."""
 
-    def __init__(self, folder, where, count, rate, seconds, service=ECHO, port=5060, media=20000, users=USERS):
+    def __init__(self, folder, where, count, rate, seconds, service=ECHO, port=5060, media=20000, users=USERS, address=ADDRESS, active=None):
         self.where = Path(where)
         self.where.mkdir(parents=True, exist_ok=True)
         self.count = count
@@ -47,8 +47,7 @@ class Calls:
         # It ends by itself: SIPp by -timeout, and by the kernel if SIPp does not.
         limit = int(seconds + count / rate + 90)
         command = [*INSIDE, "timeout", str(limit + 10), "sipp", "-sf", HERE / "call.xml", "-inf", "users.csv", "-s", service,
-                   "-i", nodes.address(nodes.PHONES), "-p", port, "-mi", nodes.address(nodes.PHONES), "-mp", media,
-                   "-m", count, "-l", count, "-r", rate, "-timeout", limit, "-nostdin",
+                   "-i", address, "-p", port, "-mi", address, "-mp", media, "-m", count, "-l", active or count, "-r", rate, "-timeout", limit, "-nostdin",
                    "-trace_stat", "-stf", "statistics.csv", "-fd", "1", "-trace_err", "-error_file", "errors.log",
                    f"{VIRTUAL}:5060"]
         self.output = open(self.where / "sipp.log", "w")
