@@ -68,7 +68,8 @@ class Run:
 
     def calls(self, name, count, rate, seconds, service, users=None):
         """Begins calls of a batch; each process has an address of its own."""
-        self.begun.append(telephones.Calls(self.folder, self.where / name, count, rate, seconds, service, 1 + len(self.begun), users or USERS[name]))
+        self.begun.append(telephones.Calls(self.folder, self.where / name, count, rate, seconds, service, users=users or USERS[name],
+                                           address=telephones.ADDRESSES[1 + len(self.begun)]))
 
     def kill(self, name, unit, signal="KILL"):
         nodes.Node(self.folder, name)("systemctl", "kill", "--kill-who=all", f"--signal={signal}", unit)

@@ -24,6 +24,7 @@ INSIDE = ["ip", "netns", "exec", nodes.PREFIX + nodes.PHONES]
 # Extensions of the PBXs: echo at once, after ringing for 10 s, after as many seconds of nothing as the PBX is told, and after ringing for
 # a moment. And the telephone that answers.
 ECHO, RINGS, SILENT, RINGS_SHORTLY, ANSWERS = "600", "601", "602", "603", "1100"
+USERS = range(1001, 1101)
 
 
 def password(folder, user):
@@ -33,13 +34,13 @@ def password(folder, user):
 
 
 class Calls:
-    """SIPp with `count` calls of `seconds` each, `rate` of them begun a second; all from one process, the `number`th of these."""
+    """SIPp with `count` calls of `seconds` each, `rate` of them begun a second, at most `active` at once; all from one process, at an
+    address of its own if it is not ADDRESS."""
 
-    def __init__(self, folder, where, count, rate, seconds, service, number, users):
+    def __init__(self, folder, where, count, rate, seconds, service=ECHO, port=5070, media=20000, users=USERS, address=ADDRESS, active=None):
         self.where = Path(where)
         self.where.mkdir(parents=True, exist_ok=True)
         self.count = count
-        address = ADDRESSES[number]
         nodes.ip("-n", nodes.PREFIX + nodes.PHONES, "address", "replace", f"{address}/24", "dev", "eth0")
         # A tone that is not silence in A-law, 20 s of it.
         (self.where / "sound.alaw").write_bytes(bytes((0x55 ^ (index % 40)) for index in range(160000)))
@@ -50,7 +51,7 @@ class Calls:
         # It ends by itself: SIPp by -timeout, and by the kernel if SIPp does not.
         limit = int(seconds + count / rate + 90)
         command = [*INSIDE, "timeout", str(limit + 10), "sipp", "-sf", HERE / "call.xml", "-inf", "users.csv", "-s", service,
-                   "-i", address, "-p", 5070, "-mi", address, "-mp", 20000, "-m", count, "-l", count, "-r", rate, "-timeout", limit, "-nostdin",
+                   "-i", address, "-p", port, "-mi", address, "-mp", media, "-m", count, "-l", active or count, "-r", rate, "-timeout", limit, "-nostdin",
                    "-trace_stat", "-stf", "statistics.csv", "-fd", "1", "-trace_err", "-error_file", "errors.log",
                    f"{VIRTUAL}:5060"]
         self.output = open(self.where / "sipp.log", "w")

@@ -92,7 +92,7 @@ def probes(folder, ringtap):
     try:
         for probe in both:
             probe.start()
-        calls = telephones.Calls(folder, where / "calls", CALLS, RATE, SECONDS, telephones.ECHO, 1, range(1001, 1021))
+        calls = telephones.Calls(folder, where / "calls", CALLS, RATE, SECONDS, telephones.ECHO, users=range(1001, 1021), address=telephones.ADDRESSES[1])
         for probe in both:
             time.sleep(BETWEEN / 2)
             probe.kill()
@@ -100,7 +100,7 @@ def probes(folder, ringtap):
             probe.start()
         succeeded, failed = calls.wait()
         over = time.time()
-        telephones.Calls(folder, where / "last", 1, 1, 1, telephones.ECHO, 2, range(1001, 1002)).wait()
+        telephones.Calls(folder, where / "last", 1, 1, 1, telephones.ECHO, address=telephones.ADDRESSES[2]).wait()
         nodes.wait(lambda: packets.reaches(over), "the capture does not go on")
     finally:
         for each in [calls, *both, packets]:
@@ -126,7 +126,7 @@ def hep(folder, ringtap):
         checks.wait(folder)
         wire = capture.Capture(where / "wire.pcap")
         copies = capture.Capture(where / "hep.pcap", "cluster", f"udp port {COLLECTOR[1]}")
-        calls = telephones.Calls(folder, where / "calls", 20, 5, 3, telephones.ECHO, 1, range(1001, 1021))
+        calls = telephones.Calls(folder, where / "calls", 20, 5, 3, telephones.ECHO, users=range(1001, 1021), address=telephones.ADDRESSES[1])
         succeeded, failed = calls.wait()
         told = json.loads(services.begin(services.secure_command(folder, services.SECURE_CALLER, "call", "600", 3, 0, port=5450)).communicate()[0])
         check(told["code"] == 200, f"a call over TLS: {told}")

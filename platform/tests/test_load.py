@@ -1,0 +1,167 @@
+"""What load.py makes of what SIPp, rtpengine and Asterisk say, and its search, without a platform: python3 -m unittest discover platform/tests."""
+
+import argparse
+import json
+import sys
+import tempfile
+import types
+import unittest
+import xml.etree.ElementTree as tree
+from pathlib import Path
+from unittest import mock
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "here")]
+
+import figure13  # noqa: E402
+import generator  # noqa: E402
+import load  # noqa: E402
+import nodes  # noqa: E402
+import search  # noqa: E402
+import watch  # noqa: E402
+
+# Columns as SIPp 3.6.1 names them, those that are read and some of the others, and times as it writes them.
+HEADER = ("StartTime;LastResetTime;CurrentTime;ElapsedTime(C);TargetRate;CallRate(C);TotalCallCreated;CurrentCall;SuccessfulCall(C);FailedCall(C);"
+          "FailedMaxUDPRetrans(C);Retransmissions(P);Retransmissions(C);WatchdogMajor(C);WatchdogMinor(C);CallLength(C);\n")
+
+
+def stamp(second):
+    return f"2026-11-26\t22:17:{second:02}.564638\t{1795731400 + second}.564638"
+
+
+def line(second, created, active, good, bad, again):
+    return (f"{stamp(0)};{stamp(second)};{stamp(second)};00:00:{second:02};5;0.15;{created};{active};{good};{bad};{bad};0;{again};0;0;"
+            "00:00:00:000000;\n")
+
+
+# 10 calls a second for four seconds, no more than 20 at once; the last end at 7 s.
+WHOLE = (line(1, 10, 10, 0, 0, 0), line(2, 20, 20, 0, 0, 0), line(3, 30, 20, 10, 0, 1), line(4, 40, 20, 19, 1, 2), line(5, 40, 10, 29, 1, 2),
+         line(7, 40, 0, 38, 2, 5))
+
+
+class Statistics(unittest.TestCase):
+    def read(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "statistics.csv"
+            path.write_text(text)
+            return generator.statistics(path)
+
+    def test_run(self):
+        counted = generator.Counted.of(self.read(HEADER + "".join(WHOLE)))
+        self.assertEqual(counted, generator.Counted(rate=10.0, generated=40, active=17.5, successful=38, failed=2, retransmissions=5))
+
+    def test_line_that_is_not_finished(self):
+        self.assertEqual(len(self.read(HEADER + "".join(WHOLE)[:-8])), len(WHOLE) - 1)
+
+    def test_ended_before_its_calls(self):
+        with self.assertRaisesRegex(generator.Unusable, "began 40 calls, of which 29 succeeded and 1 failed"):
+            generator.Counted.of(self.read(HEADER + "".join(WHOLE[:5])))
+
+    def test_nothing(self):
+        for text in ("", HEADER, HEADER + line(1, 0, 0, 0, 0, 0)):
+            with self.assertRaises(generator.Unusable):
+                generator.Counted.of(self.read(text))
+
+    def test_several_processes(self):
+        one = generator.Counted(10.0, 40, 17.5, 38, 2, 5)
+        self.assertEqual(generator.Counted.sum([one, one, one]), generator.Counted(30.0, 120, 52.5, 114, 6, 15))
+
+
+class Search(unittest.TestCase):
+    def test_finds_it(self):
+        for true in (*range(0, 200), 333, 999, 1000, 1001, 1999, 2000, 5000):
+            for first in (1, 20, 150):
+                tried = []
+                found = search.highest(lambda rate, _: tried.append(rate) or rate <= true, first, 2000)
+                self.assertLessEqual(found, min(true, 2000))
+                self.assertGreaterEqual(found + max(1, 0.05 * found), min(true, 2000), f"{true} from {first}")
+                self.assertLess(len(tried), 40)
+                self.assertLessEqual(max(tried), 2000)
+
+    def test_one_hiccup(self):
+        tried = set()
+
+        def carries(rate, attempt):
+            hiccup = rate not in tried
+            tried.add(rate)
+            return rate <= 100 and not hiccup
+        self.assertGreaterEqual(search.highest(carries, 20, 2000), 95)
+
+
+class Results(unittest.TestCase):
+    def platform(self, folder, duration=20, cpu=None, rate=None):
+        return load.Platform(types.SimpleNamespace(folder=Path(folder), ringtap=Path("ringtap"), duration=duration, rate=rate, cpu=cpu or {}))
+
+    def test_resumed(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(load, "configuration", lambda: "one"):
+            platform = self.platform(folder)
+            platform.keep("one-1", {"failed": 1})
+            platform.keep("highest-one", {"step": [1, 20, 1], "failed": 0})
+            with open(Path(folder) / "load.jsonl", "a") as file:
+                file.write(json.dumps({**platform.key("one-1"), "failed": 2})[:-9])
+            self.assertEqual([each["failed"] for each in platform.found("one-1")], [1])
+            self.assertEqual(platform.found("highest-one"), [])
+            self.assertEqual(len(platform.found("highest-one", [1, 20, 1])), 1)
+            self.assertEqual(platform.found("highest-one", [2, 20, 1]), [])
+            for other in (self.platform(folder, duration=30), self.platform(folder, cpu={"pbx": 0.5})):
+                self.assertEqual(other.found("one-1"), [])
+            with mock.patch.object(load, "configuration", lambda: "another"):
+                self.assertEqual(self.platform(folder).found("one-1"), [])
+
+    def test_targets(self):
+        good = {"failed": 0, "generated": 1000, "retransmissions": 10, "events": [], "silent": 0}
+        for name, wrong in (("media", {"failed": 1}), ("media", {"silent": 1}), ("registrations", {"failed": 1}),
+                            ("registrations", {"retransmissions": 11}), ("steady", {"events": ["proxy1 was fenced"]})):
+            self.assertEqual(list(load.missed(name, [good])), [])
+            self.assertEqual(len(list(load.missed(name, [good, {**good, **wrong}]))), 1, (name, wrong))
+
+    def test_carried(self):
+        good = {"failed": 1, "generated": 10000, "rate": 99.0, "events": []}
+        self.assertTrue(load.carried(100, good))
+        for wrong in ({"failed": 2}, {"generated": 9999}, {"rate": 94.0}, {"events": ["pbx failed on pbx1"]}):
+            self.assertFalse(load.carried(100, {**good, **wrong}), wrong)
+
+    def test_spread(self):
+        values = list(range(1, 101))
+        self.assertEqual(load.spread(values), "50.50 / 95 / 100")
+        self.assertEqual(load.spread(values, lowest=True), "50.50 / 6 / 1")
+
+    def test_shares(self):
+        self.assertEqual(load.shares("pbx=0.3 proxy=1"), {"pbx": 0.3, "proxy": 1.0})
+        for text in ("pbx", "pbx=much", "pbx=0", "pbx=-1", "pbx=nan", "arbiter=0.5"):
+            with self.assertRaises(argparse.ArgumentTypeError, msg=text):
+                load.shares(text)
+
+
+class Told(unittest.TestCase):
+    def test_rtpengine(self):
+        text = (" Total managed sessions                          :5\n Total relayed packets                           :1200\n"
+                " Total number of streams with no relayed packets :3\n Total number of 1-way streams                   :2\n")
+        self.assertEqual([watch.totalled(text, what) for what in ("relayed packets", "streams with no relayed packets", "1-way streams")], [1200, 3, 2])
+        with self.assertRaises(nodes.Failure):
+            watch.totalled("nothing", "1-way streams")
+
+    def test_asterisk(self):
+        for text, told in (("2 active calls\n7 calls processed\n", (2, 7)), ("1 active call\n1 call processed\n", (1, 1)), ("Unable to connect", None)):
+            with mock.patch.object(nodes.Node, "ask", lambda *_, text=text: types.SimpleNamespace(stdout=text)):
+                self.assertEqual(watch.calls("folder", "pbx1"), told)
+
+
+class Figure13(unittest.TestCase):
+    def test_table_and_picture(self):
+        samples = [{"seconds": float(second), "pbxs": {"pbx1": (second % 3, second), "pbx2": (1, 2 * second)}} for second in range(5)]
+        with tempfile.TemporaryDirectory() as folder:
+            figure13.write_table(Path(folder) / "table.csv", samples, ("pbx1", "pbx2"))
+            self.assertEqual((Path(folder) / "table.csv").read_text().splitlines()[:2],
+                             ["seconds,pbx1_active,pbx2_active,pbx1_processed,pbx2_processed", "0.0,0,1,0,0"])
+            figure13.write_picture(Path(folder) / "picture.svg", samples, ("pbx1", "pbx2"), "mixed")
+            lines = tree.parse(Path(folder) / "picture.svg").getroot().findall("{http://www.w3.org/2000/svg}polyline")
+            self.assertEqual([len(each.get("points").split()) for each in lines], [5, 5, 5, 5])
+
+    def test_nothing_yet(self):
+        with tempfile.TemporaryDirectory() as folder:
+            figure13.write_picture(Path(folder) / "picture.svg", [{"seconds": 0.0, "pbxs": {"pbx1": (0, 0)}}], ("pbx1",), "none")
+
+
+if __name__ == "__main__":
+    unittest.main()
