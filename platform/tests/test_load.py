@@ -93,7 +93,7 @@ class Results(unittest.TestCase):
         return load.Platform(types.SimpleNamespace(folder=Path(folder), ringtap=Path("ringtap"), duration=duration, rate=rate, cpu=cpu or {}))
 
     def test_resumed(self):
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(load, "configuration", lambda: "one"):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(load, "configuration", lambda folder: "one"):
             platform = self.platform(folder)
             platform.keep("one-1", {"failed": 1})
             platform.keep("highest-one", {"step": [1, 20, 1], "failed": 0})
@@ -105,7 +105,7 @@ class Results(unittest.TestCase):
             self.assertEqual(platform.found("highest-one", [2, 20, 1]), [])
             for other in (self.platform(folder, duration=30), self.platform(folder, cpu={"pbx": 0.5})):
                 self.assertEqual(other.found("one-1"), [])
-            with mock.patch.object(load, "configuration", lambda: "another"):
+            with mock.patch.object(load, "configuration", lambda folder: "another"):
                 self.assertEqual(self.platform(folder).found("one-1"), [])
 
     def test_targets(self):
