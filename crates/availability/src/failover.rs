@@ -12,7 +12,7 @@ use crate::record::{Findings, Outage, OutageKind, Role, millis};
 /// Outages that begin within this time of each other belong together.
 const TOGETHER: Nanos = Nanos::from_secs(10);
 /// Evidence belongs to an outage up to this time before it begins and after it ends.
-const AROUND: Nanos = Nanos::from_secs(5);
+pub(crate) const AROUND: Nanos = Nanos::from_secs(5);
 
 /// Why services were out of service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -110,6 +110,11 @@ pub fn failovers(findings: &Findings, link: &[Evidence]) -> Vec<Failover> {
 }
 
 impl Failover {
+    /// The outages in it.
+    pub(crate) fn outages(&self) -> &[Outage] {
+        &self.outages
+    }
+
     fn of(from: Nanos, outages: Vec<Outage>) -> Self {
         Self {
             from,

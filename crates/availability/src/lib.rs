@@ -2,7 +2,8 @@
 //!
 //! [`Monitor`] follows SIP transactions by service (address, port, transport); [`AvailabilityTracker`] does
 //! so in an engine and emits [`Findings`] at the end. [`LinkWatch`] follows who has an address, and
-//! [`failovers`] joins both.
+//! [`failovers`] joins both. [`effects()`] tells what each failover did to calls and people, out of facts
+//! that [`EffectsTracker`] collects beside.
 //!
 //! Not here: reading of captures, tables for people.
 //!
@@ -25,10 +26,12 @@
 //! | `link`, `evidence` | owners of addresses, by ARP, advertisements, MAC addresses; what was seen |
 //! | `failover` | outages and evidence that belong together, and their cause |
 //! | `record` | what is reported |
+//! | `effects` | what failovers did to calls and people |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
 
 mod attempts;
+mod effects;
 mod evidence;
 mod failover;
 mod link;
@@ -42,6 +45,10 @@ mod silence;
 mod tracker;
 mod transactions;
 
+pub use effects::{
+    AffectedCall, AffectedDirection, Attempt, CallFacts, Delays, Effect, Effects, EffectsTracker, Ending,
+    Gap, GapLengths, MediaFacts, Observed, RegisterFacts, Release, Totals, effects, totals,
+};
 pub use evidence::{Evidence, EvidenceKind, Mac, Place};
 pub use failover::{Cause, Failover, failovers};
 pub use link::LinkWatch;

@@ -22,6 +22,12 @@ pub struct Settings {
     pub outages: usize,
     /// Endpoints of telephones, known by their registrations.
     pub telephones: usize,
+    /// Calls whose facts are kept until the end, for the effects of failovers.
+    pub calls: usize,
+    /// REGISTER requests that wait, and that waited.
+    pub registers: usize,
+    /// Gaps in media that are kept until the end.
+    pub gaps: usize,
 }
 
 impl Default for Settings {
@@ -33,6 +39,9 @@ impl Default for Settings {
             transactions: 500_000,
             outages: 100_000,
             telephones: 500_000,
+            calls: 250_000,
+            registers: 100_000,
+            gaps: 100_000,
         }
     }
 }

@@ -83,16 +83,16 @@ pub fn write(
     room: usize,
     colour: bool,
 ) -> io::Result<()> {
-    write_told(out, columns, rows, |_| None, room, colour)
+    write_told(out, columns, rows, |_| None::<&str>, room, colour)
 }
 
-/// Writes a table with text below some rows, wrapped to the room: `below` has that of a row by its number
-/// from 0.
-pub fn write_told<'a>(
+/// Writes a table with text below some rows, wrapped to the room: `below` has the paragraphs of a row by its
+/// number from 0.
+pub fn write_told<'a, P: IntoIterator<Item = &'a str>>(
     out: &mut dyn Write,
     columns: &[Column],
     rows: impl Iterator<Item = Vec<Cell>> + Clone,
-    below: impl Fn(usize) -> Option<&'a str>,
+    below: impl Fn(usize) -> P,
     room: usize,
     colour: bool,
 ) -> io::Result<()> {
@@ -108,9 +108,8 @@ pub fn write_told<'a>(
     line(out, columns, &headings, &widths, colour)?;
     for (number, row) in rows.enumerate() {
         line(out, columns, &row, &widths, colour)?;
-        let told =
-            below(number).map(|told| text::wrap(&text::shown(told), room.saturating_sub(INDENT).max(20)));
-        for told in told.into_iter().flatten() {
+        let wrapped = |told| text::wrap(&text::shown(told), room.saturating_sub(INDENT).max(20));
+        for told in below(number).into_iter().flat_map(wrapped) {
             writeln!(out, "{:INDENT$}{}", "", Style::Dim.paint(&told, colour))?;
         }
     }

@@ -3,8 +3,10 @@
 use std::any::Any;
 use std::net::IpAddr;
 
-use ringtap_availability::{AvailabilityTracker, Findings, Settings};
-use ringtap_engine::{Config, Engine, Sink, StreamEnd};
+use ringtap_availability::{
+    AvailabilityTracker, Effects, EffectsTracker, Failover, Findings, Observed, Settings, effects, failovers,
+};
+use ringtap_engine::{Config, Engine, Sink, StreamEnd, Tracker};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration};
 use ringtap_wire::frame::udp_datagram;
 
@@ -28,9 +30,13 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn datagram(&mut self, seconds: f64, src: &str, dst: &str, text: &str) {
+        self.packet(seconds, src, dst, text.as_bytes());
+    }
+
+    pub(crate) fn packet(&mut self, seconds: f64, src: &str, dst: &str, payload: &[u8]) {
         let ends = [src, dst].map(|end| end.parse::<Endpoint>().expect("an endpoint"));
         let [src, dst] = ends.map(|end: Endpoint| -> (IpAddr, u16) { (end.ip, end.port) });
-        let data = udp_datagram(src, dst, text.as_bytes()).expect("short enough");
+        let data = udp_datagram(src, dst, payload).expect("short enough");
         self.frames.push((at(seconds), data));
     }
 
@@ -67,15 +73,49 @@ impl Wire {
         self.answer(seconds + 0.005, ends, method, id, code);
     }
 
-    pub(crate) fn findings(mut self, settings: Settings) -> Findings {
+    /// Each frame a second time, as a mirror port delivers it that has both directions of a switch.
+    pub(crate) fn mirrored(mut self) -> Self {
+        let copy = |(time, data): &(Nanos, Vec<u8>)| (*time + Nanos::from_millis(3), data.clone());
+        let copies: Vec<_> = self.frames.iter().map(copy).collect();
+        self.frames.extend(copies);
+        self
+    }
+
+    /// Without the frames from `from` on.
+    pub(crate) fn until(mut self, seconds: f64) -> Self {
+        self.frames.retain(|(time, _)| *time < at(seconds));
+        self
+    }
+
+    pub(crate) fn findings(self, settings: Settings) -> Findings {
+        tracked(settings, |engine, sink| self.feed(engine, sink))
+    }
+
+    /// The only failover, what it did, and of what that was concluded.
+    pub(crate) fn effects(self) -> (Failover, Effects, Observed) {
+        self.effects_by(Settings::default(), Config::default().max_streams)
+    }
+
+    /// The same with other ceilings: `streams` of those that gaps are looked for in.
+    pub(crate) fn effects_by(self, settings: Settings, streams: usize) -> (Failover, Effects, Observed) {
+        let tracker = EffectsTracker::new(settings, streams);
+        let mut engine = Engine::with_tracker(Config::default(), tracker);
+        let mut found = Found::default();
+        self.feed(&mut engine, &mut found);
+        engine.close(&mut found);
+        let failovers = failovers(&found.findings, &[]);
+        let mut effects = effects(&failovers, &found.observed);
+        assert_eq!((failovers.len(), effects.len()), (1, 1), "{failovers:?}");
+        (failovers[0].clone(), effects.remove(0), found.observed)
+    }
+
+    fn feed<X: Tracker>(mut self, engine: &mut Engine<X>, sink: &mut Found) {
         self.frames.sort_by_key(|(time, _)| *time);
-        tracked(settings, |engine, sink| {
-            for (number, (time, data)) in self.frames.iter().enumerate() {
-                let number = number as u64 + 1;
-                let frame = Frame { time: *time, number, link: RAW, wire_len: data.len() as u32, data };
-                engine.batch(&[frame], sink);
-            }
-        })
+        for (number, (time, data)) in self.frames.iter().enumerate() {
+            let number = number as u64 + 1;
+            let frame = Frame { time: *time, number, link: RAW, wire_len: data.len() as u32, data };
+            engine.batch(&[frame], sink);
+        }
     }
 }
 
@@ -88,11 +128,14 @@ pub(crate) fn tracked(
     let mut found = Found::default();
     feed(&mut engine, &mut found);
     engine.close(&mut found);
-    found.0
+    found.findings
 }
 
 #[derive(Default)]
-pub(crate) struct Found(Findings);
+pub(crate) struct Found {
+    findings: Findings,
+    observed: Observed,
+}
 
 impl Sink for Found {
     fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
@@ -101,7 +144,10 @@ impl Sink for Found {
     fn message(&mut self, _: Message) {}
     fn event(&mut self, event: &dyn Any) {
         if let Some(findings) = event.downcast_ref::<Findings>() {
-            self.0 = findings.clone();
+            self.findings = findings.clone();
+        }
+        if let Some(observed) = event.downcast_ref::<Observed>() {
+            self.observed = observed.clone();
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `ringtap availability`: outages of services, from packets alone.
 
+mod effects;
+mod results;
 mod table;
 
 use std::any::Any;
@@ -8,14 +10,14 @@ use std::io;
 use anyhow::Context;
 use clap::{Args, value_parser};
 use ringtap_availability::{
-    AvailabilityTracker, Counts, Failover, Findings, LinkWatch, Outage, Role, ServiceSummary, Settings,
-    failovers,
+    Counts, EffectsTracker, Findings, LinkWatch, Observed, Role, Settings, Totals, failovers, totals,
 };
 use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Message, Nanos, Registration};
 use ringtap_report::json;
 use ringtap_report::text::counted;
-use serde::Serialize;
+
+use results::Results;
 
 use crate::exit::Exit;
 use crate::input::{Input, InputFiles, Listener};
@@ -27,9 +29,10 @@ use crate::screen::Screen;
 /// A service is an address, port and transport that SIP requests are sent to. It is out of service where it
 /// sends nothing while two requests or more wait, or one that is repeated in vain; or where it answers all
 /// requests of a kind with 500 or 503. Outages that belong together are one failover, with the cause that
-/// ARP, neighbour advertisements, MAC addresses and requests sent elsewhere tell of. Time in which nobody
-/// asked, or packets were lost, is unobserved and counts neither as available nor as an outage. Telephones
-/// are left out of the tables.
+/// ARP, neighbour advertisements, MAC addresses and requests sent elsewhere tell of, and with what it did:
+/// calls that were delayed, failed or were cut, gaps in their media, users. Time in which nobody asked, or
+/// packets were lost, is unobserved and counts neither as available nor as an outage. Telephones are left out
+/// of the tables.
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AvailabilityArgs {
@@ -70,54 +73,42 @@ impl AvailabilityArgs {
         let bar = input.progress(screen, "reading");
         let mut found = Found::default();
         let mut link = LinkWatch::default();
-        let tracker = AvailabilityTracker::new(settings);
+        let tracker = EffectsTracker::new(settings, input.config().max_streams);
         let pass = input.pass_observed(tracker, &mut found, &bar, |frame| link.frame(frame));
-        let mut findings = found.0;
+        let Found { mut findings, observed } = found;
         let (signs, refused) = link.close();
         findings.counts.evidence_refused += refused;
         let failovers = failovers(&findings, &signs);
+        let effects = ringtap_availability::effects(&failovers, &observed);
+        let totals = totals(&effects, &observed);
         if !self.telephones {
             findings.outages.retain(|outage| outage.role != Role::Telephone);
             findings.services.retain(|service| service.role != Role::Telephone);
         }
-        self.print(&failovers, &findings, screen).context(WRITING)?;
-        remark(&findings.counts, screen);
+        let results = Results { failovers: &failovers, effects: &effects, findings: &findings, totals };
+        self.print(&results, screen).context(WRITING)?;
+        remark(&findings.counts, &totals, screen);
         Ok(pass.exit(screen))
     }
 
-    fn print(&self, failovers: &[Failover], findings: &Findings, screen: &mut Screen) -> io::Result<()> {
+    fn print(&self, results: &Results<'_>, screen: &mut Screen) -> io::Result<()> {
         if self.format == LineFormat::Table {
             screen.page();
         }
         let Screen { out, width, colour, .. } = screen;
         match self.format {
-            LineFormat::Table => table::write(out, failovers, findings, *width, *colour)?,
+            LineFormat::Table => table::write(out, results, *width, *colour)?,
             LineFormat::Jsonl => {
                 let mut lines = json::Lines::default();
-                let failovers = failovers.iter().map(Line::Failover);
-                let outages = findings.outages.iter().map(Line::Outage);
-                let services = findings.services.iter().map(Line::Service);
-                let counts = [Line::Summary(&findings.counts)];
-                let mut lines_of_all = failovers.chain(outages).chain(services).chain(counts);
-                lines_of_all.try_for_each(|line| lines.write(out, &line))?;
+                results.lines().try_for_each(|line| lines.write(out, &line))?;
             }
         }
         out.flush()
     }
 }
 
-/// One line of JSON.
-#[derive(Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Line<'a> {
-    Failover(&'a Failover),
-    Outage(&'a Outage),
-    Service(&'a ServiceSummary),
-    Summary(&'a Counts),
-}
-
 /// What has to be known of the result.
-fn remark(counts: &Counts, screen: &mut Screen) {
+fn remark(counts: &Counts, totals: &Totals, screen: &mut Screen) {
     if counts.services == 0 {
         screen.remark("no SIP request was found: nothing can be told of any service");
     }
@@ -136,6 +127,16 @@ fn remark(counts: &Counts, screen: &mut Screen) {
         (counts.transactions_evicted, "request", "had to give way to others before their time"),
         (counts.evidence_refused, "address", "or sign of a failover was left out: causes may be missing"),
         (counts.outages_refused, "outage", "are not listed: there are too many; read fewer files at once"),
+        (
+            totals.calls_refused,
+            "call",
+            "were not followed: what failovers did to them is not told; read fewer files at once",
+        ),
+        (
+            totals.facts_refused,
+            "packet",
+            "of requests and streams were not followed: effects may be missing; read fewer files at once",
+        ),
     ];
     for (count, noun, what) in told.into_iter().filter(|(count, ..)| *count > 0) {
         screen.remark(format!("{} {what}", counted(count, noun)));
@@ -144,7 +145,10 @@ fn remark(counts: &Counts, screen: &mut Screen) {
 
 /// What the tracker emits.
 #[derive(Default)]
-struct Found(Findings);
+struct Found {
+    findings: Findings,
+    observed: Observed,
+}
 
 impl Sink for Found {
     fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
@@ -157,7 +161,10 @@ impl Sink for Found {
 
     fn event(&mut self, event: &dyn Any) {
         if let Some(findings) = event.downcast_ref::<Findings>() {
-            self.0 = findings.clone();
+            self.findings = findings.clone();
+        }
+        if let Some(observed) = event.downcast_ref::<Observed>() {
+            self.observed = observed.clone();
         }
     }
 }

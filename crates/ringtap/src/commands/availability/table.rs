@@ -2,12 +2,15 @@
 
 use std::io::{self, Write};
 
-use ringtap_availability::{Failover, Findings, Outage, OutageKind, Place, ServiceSummary};
+use ringtap_availability::{Failover, Outage, OutageKind, Place, ServiceSummary};
 use ringtap_model::Nanos;
 use ringtap_report::style::Style;
 use ringtap_report::table::{self, Cell, Column};
 use ringtap_report::text::{counted, grouped};
 use ringtap_report::time;
+
+use super::effects::{seconds, told, total};
+use super::results::Results;
 
 const OUTAGES: &[Column] = &[
     Column::word("LAST ANSWER", 2),
@@ -41,20 +44,28 @@ const FAILOVERS: &[Column] = &[
     Column::text("SERVICES", 40, 15, 3),
 ];
 
-/// Writes failovers with their evidence, the outages, then the services that answered at some time.
+/// Writes failovers with their effects and evidence, the outages, then the services that answered at some
+/// time.
 pub(super) fn write(
     out: &mut dyn Write,
-    failovers: &[Failover],
-    findings: &Findings,
+    results: &Results<'_>,
     width: usize,
     colour: bool,
 ) -> io::Result<()> {
-    let Findings { outages, services, .. } = findings;
+    let (failovers, outages, services) =
+        (results.failovers, &results.findings.outages, &results.findings.services);
     if !failovers.is_empty() {
         let dated = table::day(out, failovers.iter().map(|failover| failover.from), colour)?;
-        let below: Vec<String> = failovers.iter().map(|failover| evidence(failover, dated)).collect();
+        let below: Vec<Vec<String>> = failovers
+            .iter()
+            .zip(results.effects)
+            .map(|(failover, effects)| [told(effects), vec![evidence(failover, dated)]].concat())
+            .collect();
         let rows = failovers.iter().map(|row| failed_over(row, dated));
-        let told = |row: usize| below.get(row).map(String::as_str).filter(|text| !text.is_empty());
+        let told = |row: usize| {
+            let paragraphs = below.get(row).into_iter().flatten();
+            paragraphs.map(String::as_str).filter(|text| !text.is_empty())
+        };
         table::write_told(out, FAILOVERS, rows, told, width, colour)?;
         writeln!(out)?;
     }
@@ -71,7 +82,11 @@ pub(super) fn write(
         writeln!(out)?;
     }
     let found = counted(outages.len() as u64, "outage");
-    writeln!(out, "{found} of {} that answered at some time", counted(shown.len() as u64, "service"))
+    writeln!(out, "{found} of {} that answered at some time", counted(shown.len() as u64, "service"))?;
+    match total(&results.totals) {
+        Some(total) if !failovers.is_empty() => writeln!(out, "{total}"),
+        _ => Ok(()),
+    }
 }
 
 fn failed_over(failover: &Failover, dated: bool) -> Vec<Cell> {
@@ -150,11 +165,4 @@ fn service(service: &ServiceSummary) -> Vec<Cell> {
 fn exact(time: Nanos, dated: bool) -> String {
     let full = time::full(time);
     if dated { full } else { full.split_once(' ').map_or(full.clone(), |(_, clock)| clock.to_owned()) }
-}
-
-fn seconds(span: Nanos) -> String {
-    match span {
-        Nanos(..60_000_000_000) => format!("{:.3} s", span.secs_f64()),
-        _ => time::span(span.millis_f64()),
-    }
 }
