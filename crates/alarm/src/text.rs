@@ -98,6 +98,11 @@ fn fact(rule: &Rule, reading: Reading) -> String {
             counted("call or stream without room in a table", "calls and streams without room in a table")
         }
         Watched::Health(HealthFigure::ClockStep) => format!("the clock was set by {shown}"),
+        Watched::Health(HealthFigure::ServiceOut) => format!("out of service for {shown}"),
+        Watched::Health(HealthFigure::Failovers) => counted("failover", "failovers"),
+        Watched::Health(HealthFigure::AddressConflicts) => {
+            counted("address claimed by two hosts", "addresses claimed by two hosts")
+        }
     }
 }
 
@@ -114,6 +119,7 @@ fn quantity(watched: &Watched, value: f64) -> String {
         Watched::LongestCall => return span(Nanos::from_secs(value as u64)),
         Watched::Health(HealthFigure::CaptureLoss | HealthFigure::DiskUsed) => " %",
         Watched::Health(HealthFigure::ClockStep) => " ms",
+        Watched::Health(HealthFigure::ServiceOut) => " s",
         _ => "",
     };
     format!("{}{unit}", number(value))

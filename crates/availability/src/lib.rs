@@ -2,7 +2,7 @@
 //!
 //! [`Monitor`] follows SIP transactions by service (address, port, transport); [`AvailabilityTracker`] does
 //! so in an engine and emits [`Findings`] at the end. [`LinkWatch`] follows who has an address, and
-//! [`failovers`] joins both.
+//! [`failovers`] joins both. [`Watch`] does all of it without an end.
 //!
 //! Not here: reading of captures, tables for people.
 //!
@@ -19,12 +19,14 @@
 //! | module | holds |
 //! |---|---|
 //! | `settings` | when a silence is an outage; ceilings |
+//! | `observation` | what is known of a SIP message |
 //! | `monitor`, `transactions` | requests and answers of all services |
 //! | `service`, `silence`, `refusals` | one service, a time without answers, a time of 500 and 503 only |
 //! | `attempts`, `rate` | INVITEs that go elsewhere, users who are registered; bursts of REGISTER |
 //! | `link`, `evidence` | owners of addresses, by ARP, advertisements, MAC addresses; what was seen |
 //! | `failover` | outages and evidence that belong together, and their cause |
-//! | `record` | what is reported |
+//! | `record`, `rows` | what is reported; the same as records |
+//! | `watch` | services, links and failovers without an end |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
 
@@ -33,19 +35,25 @@ mod evidence;
 mod failover;
 mod link;
 mod monitor;
+mod observation;
 mod rate;
 mod record;
 mod refusals;
+mod rows;
 mod service;
 mod settings;
 mod silence;
 mod tracker;
 mod transactions;
+mod watch;
 
 pub use evidence::{Evidence, EvidenceKind, Mac, Place};
 pub use failover::{Cause, Failover, failovers};
 pub use link::LinkWatch;
 pub use monitor::Monitor;
+pub use observation::{Observation, Observer};
 pub use record::{Counts, Findings, Outage, OutageKind, Role, ServiceAddress, ServiceSummary};
+pub use rows::summaries;
 pub use settings::{GIVEN_UP, Settings, T1};
 pub use tracker::AvailabilityTracker;
+pub use watch::{Figures, Found, Watch};

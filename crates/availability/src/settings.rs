@@ -22,6 +22,10 @@ pub struct Settings {
     pub outages: usize,
     /// Endpoints of telephones, known by their registrations.
     pub telephones: usize,
+    /// Addresses that are told apart as clients of services, of all of them together.
+    pub clients: usize,
+    /// Services and telephones that were silent for so long are forgotten; never where None.
+    pub forget: Option<Nanos>,
 }
 
 impl Default for Settings {
@@ -33,6 +37,8 @@ impl Default for Settings {
             transactions: 500_000,
             outages: 100_000,
             telephones: 500_000,
+            clients: 4_000_000,
+            forget: None,
         }
     }
 }

@@ -91,7 +91,7 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "wombat = 1\n",
         "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [quality], \
-         [identity], [radius], [intercept], [warrants], [conversations], [store], [kpi], [alarms], [hooks], \
+         [identity], [radius], [availability], [intercept], [warrants], [conversations], [store], [kpi], [alarms], [hooks], \
          [journal], [spool], [retention], [metrics], [log], [process]",
     ),
     (
