@@ -163,6 +163,7 @@ impl AvailabilityStart {
             watch,
             waiting: BinaryHeap::new(),
             newest: Nanos::ZERO,
+            taken: Nanos::ZERO,
             unsent: VecDeque::new(),
             sender,
             alarms: alarms.map(Told::new),
@@ -198,6 +199,8 @@ struct Follower {
     waiting: BinaryHeap<Reverse<Ordered>>,
     /// Time of the latest, or of the clock.
     newest: Nanos,
+    /// When what became known was last taken, in its time.
+    taken: Nanos,
     /// Records that found no room in the store's queue.
     unsent: VecDeque<AvailabilityRecord>,
     sender: RecordSender,
@@ -286,6 +289,10 @@ impl Follower {
     fn follow(&mut self, until: Nanos) {
         while self.waiting.peek().is_some_and(|Reverse(next)| next.0.time().0 <= until) {
             self.follow_next();
+            // At full speed, a replay has minutes at once.
+            if self.watch.now().since(self.taken) >= TOLD {
+                self.take();
+            }
         }
         self.watch.advance(until);
         self.take();
@@ -304,6 +311,7 @@ impl Follower {
 
     /// Takes what became known, and tells the alarms of it.
     fn take(&mut self) {
+        self.taken = self.watch.now();
         let Found { outages, failovers, hours } = self.watch.take();
         if let Some(alarms) = &mut self.alarms {
             alarms.tell(&self.watch, &outages);
@@ -420,3 +428,39 @@ const PUBLISHED: Duration = Duration::from_secs(1);
 const TOLD: Nanos = Nanos::from_secs(1);
 /// How often the log is told of the same.
 const BETWEEN: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn feeding(places: usize) -> (Feeding, Receiver<Seen>) {
+        let (queue, seen) = sync_channel(places);
+        let figures = Arc::new(AvailabilityFigures::default());
+        (Feeding { queue, figures, observer: Observer::default(), lost: false, waits: false }, seen)
+    }
+
+    fn claim(second: u64) -> Seen {
+        let time = Nanos::from_secs(second);
+        Seen::Neighbour { time, number: second, link: LinkType(1), data: Box::from([0; 60]) }
+    }
+
+    /// What finds no room is counted, and a worker does not wait for it.
+    #[test]
+    fn a_full_queue_is_counted() {
+        let (feeding, seen) = feeding(2);
+        let passed: Vec<bool> = (0..5).map(|second| feeding.pass(claim(second))).collect();
+        assert_eq!(passed, [true, true, false, false, false]);
+        assert_eq!(feeding.figures.known().dropped, 3);
+        assert_eq!(seen.try_iter().count(), 2);
+        assert!(feeding.pass(claim(9)), "what was taken makes room");
+        assert_eq!(feeding.figures.known().dropped, 3);
+    }
+
+    #[test]
+    fn what_waits_comes_in_order_of_time_and_frame() {
+        let mut waiting = BinaryHeap::new();
+        [3, 1, 2, 5, 4].into_iter().for_each(|second| waiting.push(Reverse(Ordered(claim(second)))));
+        let order = std::iter::from_fn(|| waiting.pop()).map(|Reverse(Ordered(seen))| seen.time().1);
+        assert_eq!(order.collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
+    }
+}

@@ -3,4 +3,5 @@
 mod captures;
 mod failovers;
 mod services;
+mod watch;
 mod wire;

@@ -9,7 +9,7 @@ use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registratio
 use ringtap_wire::frame::udp_datagram;
 
 /// LINKTYPE_RAW: a frame begins with IP.
-const RAW: LinkType = LinkType(101);
+pub(crate) const RAW: LinkType = LinkType(101);
 const START: Nanos = Nanos::from_secs(1_700_000_000);
 
 pub(crate) const PROXY: &str = "192.0.2.1:5060";
@@ -65,6 +65,12 @@ impl Wire {
     pub(crate) fn exchange(&mut self, seconds: f64, ends: (&str, &str), method: &str, id: &str, code: u16) {
         self.request(seconds, ends, method, id);
         self.answer(seconds + 0.005, ends, method, id, code);
+    }
+
+    /// Its frames in order of time.
+    pub(crate) fn frames(&mut self) -> &[(Nanos, Vec<u8>)] {
+        self.frames.sort_by_key(|(time, _)| *time);
+        &self.frames
     }
 
     pub(crate) fn findings(mut self, settings: Settings) -> Findings {
