@@ -430,37 +430,4 @@ const TOLD: Nanos = Nanos::from_secs(1);
 const BETWEEN: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn feeding(places: usize) -> (Feeding, Receiver<Seen>) {
-        let (queue, seen) = sync_channel(places);
-        let figures = Arc::new(AvailabilityFigures::default());
-        (Feeding { queue, figures, observer: Observer::default(), lost: false, waits: false }, seen)
-    }
-
-    fn claim(second: u64) -> Seen {
-        let time = Nanos::from_secs(second);
-        Seen::Neighbour { time, number: second, link: LinkType(1), data: Box::from([0; 60]) }
-    }
-
-    /// What finds no room is counted, and a worker does not wait for it.
-    #[test]
-    fn a_full_queue_is_counted() {
-        let (feeding, seen) = feeding(2);
-        let passed: Vec<bool> = (0..5).map(|second| feeding.pass(claim(second))).collect();
-        assert_eq!(passed, [true, true, false, false, false]);
-        assert_eq!(feeding.figures.known().dropped, 3);
-        assert_eq!(seen.try_iter().count(), 2);
-        assert!(feeding.pass(claim(9)), "what was taken makes room");
-        assert_eq!(feeding.figures.known().dropped, 3);
-    }
-
-    #[test]
-    fn what_waits_comes_in_order_of_time_and_frame() {
-        let mut waiting = BinaryHeap::new();
-        [3, 1, 2, 5, 4].into_iter().for_each(|second| waiting.push(Reverse(Ordered(claim(second)))));
-        let order = std::iter::from_fn(|| waiting.pop()).map(|Reverse(Ordered(seen))| seen.time().1);
-        assert_eq!(order.collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
-    }
-}
+mod tests;

@@ -26,7 +26,8 @@ fn fill(server: &Server) {
     let sender = writer.sender().unwrap();
     for number in 0..3 {
         let mut outage = samples::outage();
-        (outage.id, outage.from) = (Id([number; 16]), outage.from + Nanos::from_secs(3_600 * u64::from(number)));
+        (outage.id, outage.from) =
+            (Id([number; 16]), outage.from + Nanos::from_secs(3_600 * u64::from(number)));
         // As it began, and as it ended: one record.
         let began = ringtap_model::Outage { first_answer: None, ..outage.clone() };
         for record in [began, outage] {
