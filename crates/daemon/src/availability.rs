@@ -252,7 +252,8 @@ impl Follower {
                 self.newest = self.newest.max(time::now());
             }
             self.look_at_drops();
-            self.follow(self.newest.since(DELAY));
+            let delay = if self.is_replay { REPLAYED } else { DELAY };
+            self.follow(self.newest.since(delay));
             self.write();
             self.publish();
         }
@@ -419,6 +420,8 @@ const CLAIM: usize = 128;
 const SHOWN: usize = 200;
 /// How long something waits for what is earlier.
 const DELAY: Nanos = Nanos::from_millis(500);
+/// The same in a replay, whose time passes faster than its workers keep in step.
+const REPLAYED: Nanos = Nanos::from_secs(10);
 /// How long nothing is waited for.
 const TICK: Duration = Duration::from_millis(100);
 /// How long the store is waited for at the end.

@@ -46,10 +46,10 @@ pub(crate) struct AvailabilityArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["after", "observe", "telephones", "max_unpacked"])]
     store: Option<PathBuf>,
     /// With --store: what began at this time or later
-    #[arg(long, value_name = "TIME", requires = "store")]
+    #[arg(long, value_name = "TIME", conflicts_with = "files")]
     since: Option<Moment>,
     /// With --store: what began before this time
-    #[arg(long, value_name = "TIME", requires = "store")]
+    #[arg(long, value_name = "TIME", conflicts_with = "files")]
     until: Option<Moment>,
     /// Milliseconds without any answer, while requests wait, that make an outage
     #[arg(long, value_name = "MS", default_value_t = 500)]

@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::daemon::Place;
+use crate::replayed::files;
 
 const CLIENT: [u8; 4] = [198, 51, 100, 7];
 const PROXY: [u8; 4] = [192, 0, 2, 1];
@@ -118,27 +119,31 @@ fn lines(arguments: &[&str]) -> Vec<Value> {
 
 #[test]
 fn the_daemon_finds_what_the_command_finds() {
-    let dir = tempfile::tempdir().unwrap();
-    let file = capture(dir.path());
-    let file = file.to_str().unwrap();
-    let mut place = place(dir.path(), &format!("files = [{file:?}]\nspeed = \"max\"\nworkers = 2"), RULES);
-    let (status, log) = place.start().end();
-    assert_eq!(status, Some(0), "{log}");
-    assert!(log.contains("2 services followed, 2 outages found"), "{log}");
-    for raised in ["raised: out: ", "192.0.2.1:5060/udp", "192.0.2.20:5060/udp", "raised: failover: "] {
-        assert!(log.contains(raised), "{raised} in {log}");
+    for (workers, speed) in [(1, "\"max\""), (2, "20.0")] {
+        let dir = tempfile::tempdir().unwrap();
+        let file = capture(dir.path());
+        let file = file.to_str().unwrap();
+        let source = format!("files = [{file:?}]\nspeed = {speed}\nworkers = {workers}");
+        let (status, log) = place(dir.path(), &source, RULES).start().end();
+        assert_eq!(status, Some(0), "{log}");
+        assert!(log.contains("2 services followed, 2 outages found"), "{log}");
+        for raised in ["raised: out: ", "192.0.2.1:5060/udp", "192.0.2.20:5060/udp", "raised: failover: "] {
+            assert!(log.contains(raised), "{raised} in {log}");
+        }
+        tell_the_same(file, &dir.path().join("records"));
     }
+}
 
-    let records = dir.path().join("records");
+/// The command says of the database what it says of the capture.
+fn tell_the_same(file: &str, records: &Path) {
     let store = ["--store", records.to_str().unwrap()];
     let (of_file, of_store) = (lines(&[file]), lines(&store));
     assert_eq!(of_store, of_file);
-    let causes: Vec<_> =
-        of_file.iter().filter(|line| line["type"] == "failover").map(|line| &line["causes"][0]).collect();
-    assert_eq!(causes, ["proxy_lost", "pbx_lost"]);
-    let down: Vec<_> =
-        of_file.iter().filter(|line| line["type"] == "outage").map(|line| &line["down_ms"]).collect();
-    assert_eq!(down, [3_503.0, 4_003.0]);
+    let of = |kind: &str, field: &str| -> Vec<Value> {
+        of_file.iter().filter(|line| line["type"] == kind).map(|line| line[field].clone()).collect()
+    };
+    assert_eq!(of("failover", "causes"), [json!(["proxy_lost"]), json!(["pbx_lost"])]);
+    assert_eq!(of("outage", "down_ms"), [3_503.0, 4_003.0]);
     let table = |arguments: &[&str]| told(arguments).1;
     assert_eq!(table(&store), table(&[file]));
     let late = lines(&[&store[..], &["--since", "2026-11-21T02:00:30Z"]].concat());
@@ -154,7 +159,7 @@ fn a_file_and_a_database_exclude_each_other() {
     let (status, _, err) = told(&["--store", "/nowhere", "--after", "700"]);
     assert!(status != Some(0) && err.contains("--after"), "{err}");
     let (status, _, err) = told(&["calls.pcap", "--since", "2026-11-21"]);
-    assert!(status != Some(0) && err.contains("--store"), "{err}");
+    assert!(status != Some(0) && err.contains("--since"), "{err}");
 }
 
 /// What the store has acknowledged is there after a kill, as it was then: an outage that lasts, too.
@@ -182,9 +187,8 @@ fn an_outage_outlives_a_kill() {
 #[test]
 fn nothing_is_followed_unless_it_is_switched_on() {
     let dir = tempfile::tempdir().unwrap();
-    let file = capture(dir.path());
     let mut place = Place::new(dir.path());
-    place.configure(&format!("files = [{file:?}]\nspeed = \"max\""), "");
+    place.configure(&files("\"max\""), "");
     let (status, log) = place.start().end();
     assert_eq!(status, Some(0), "{log}");
     assert!(!log.contains("services followed"), "{log}");
