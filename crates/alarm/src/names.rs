@@ -203,7 +203,10 @@ impl Per {
         ("callee", "numbers or names that are called"),
         ("source", "addresses that calls and REGISTERs come from"),
         ("user", "addresses of record that register"),
-        ("part", "what a figure of this monitor is of: a directory, an interface; empty for the whole"),
+        (
+            "part",
+            "what a figure of this monitor is of: a directory, an interface, a service; empty for the whole",
+        ),
     ];
 
     pub(crate) const ALL: [Self; 14] = [

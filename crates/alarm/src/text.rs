@@ -28,12 +28,21 @@ pub(crate) fn sentence(
     let limit = format!(" ({bound} {}{})", quantity(&rule.watched, limit.raise), past.unwrap_or_default());
     let behind = match reading.behind {
         _ if is_absence(rule) || rule.watched.is_count() => String::new(),
+        _ if is_of_service(rule) => String::new(),
         behind => format!(", {behind} {} behind it", things(rule, behind)),
     };
     let loss = capture_loss
         .map(|loss| format!("; this monitor loses {} % of the packets itself at this time", number(loss)));
-    let (subject, fact) = (whom(rule.per, subject), fact(rule, reading));
+    let subject = match rule.per {
+        Per::Part if is_of_service(rule) => format!("Service {subject}"),
+        per => whom(per, subject),
+    };
+    let fact = fact(rule, reading);
     format!("{subject}: {fact}{over}{limit}{behind}{}.", loss.unwrap_or_default())
+}
+
+fn is_of_service(rule: &Rule) -> bool {
+    matches!(rule.watched, Watched::Health(HealthFigure::ServiceOut))
 }
 
 fn whom(per: Per, subject: &str) -> String {
