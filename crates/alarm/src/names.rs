@@ -50,7 +50,7 @@ impl Watched {
         ("clock_step_ms", "by how much the clock was set, forwards or backwards"),
         (
             "service_out_s",
-            "seconds for which a service was out of service, the longest outage in the time: `[availability]`",
+            "seconds for which a service was out of service, the longest outage then: `[availability]`",
         ),
         ("failovers", "failovers: `[availability]`"),
         ("address_conflicts", "addresses that two hosts claimed in turn: `[availability]`"),

@@ -8,8 +8,8 @@ use crate::availability::AvailabilityFeed;
 use crate::intercept::{Feeds, PacketFeed, SignallingFeed};
 use crate::radius::RadiusFeed;
 
-/// Passes packets of RADIUS, DHCP and PPPoE to the thread that follows sessions, all signalling to the one that
-/// intercepts, and what is known of SIP messages to the one that follows services.
+/// Passes packets of RADIUS, DHCP and PPPoE to the thread that follows sessions, all signalling to the one
+/// that intercepts, and what is known of SIP messages to the one that follows services.
 #[derive(Debug)]
 pub(crate) struct WorkerTracker {
     pub(crate) radius: RadiusFeed,

@@ -41,7 +41,7 @@
 //! | [`radius`] | who was let into a network, and which addresses it was given |
 //! | [`dhcp`] | which addresses a server lends to a client, and where that client is attached |
 //! | [`pppoe`] | who logs in on a line by PPP, and which addresses both sides agree on |
-//! | [`neighbour`] | nothing: it tells frames by which hosts claim addresses, ARP and neighbour advertisements |
+//! | [`neighbour`] | nothing: it tells frames by which hosts claim addresses, of ARP and IPv6 |
 //! | [`unfollowed`] | nothing: it names protocols of telephony that no tracker follows |
 #![forbid(unsafe_code)]
 

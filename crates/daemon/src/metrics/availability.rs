@@ -60,8 +60,8 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
         ),
         family(
             "ringtap_service_availability_ratio",
-            "Share of the observed time since the start in which a monitored service served, without an outage \
-             that goes on; at most 200 services.",
+            "Share of the observed time since the start in which a monitored service served, without an \
+             outage that goes on; at most 200 services.",
             MetricKind::Gauge,
             monitored.collect(),
         ),
