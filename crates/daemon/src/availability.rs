@@ -7,15 +7,15 @@
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ringtap_alarm::HealthFigure;
-use ringtap_availability::{Figures, Found, Observation, Observer, ServiceSummary, Settings, Watch};
+use ringtap_availability::{Found, Observation, Observer, Settings, Watch};
 use ringtap_engine::SipMessage;
 use ringtap_model::{Frame, LinkType, Nanos, Network, Outage};
 use ringtap_report::text::counted;
@@ -23,6 +23,7 @@ use ringtap_report::time;
 use ringtap_store::{AvailabilityRecord, RecordSender};
 
 use crate::alarms::AlarmFeed;
+use crate::availability_figures::{AvailabilityFigures, Known, SHOWN};
 
 /// A worker's way to the thread. Each worker has one of its own: see [`AvailabilityFeed::of_another_worker`].
 #[derive(Debug, Default)]
@@ -92,32 +93,6 @@ impl Seen {
             Self::Sip(sip) => (sip.time, sip.frame),
             Self::Neighbour { time, number, .. } => (*time, *number),
         }
-    }
-}
-
-/// What the thread has counted, for others.
-#[derive(Debug, Default)]
-pub(crate) struct AvailabilityFigures {
-    /// Messages and frames that found no room in the queue.
-    dropped: AtomicU64,
-    known: Mutex<Known>,
-}
-
-/// Figures of one moment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    pub(crate) figures: Figures,
-    /// Monitored services, at most [`SHOWN`].
-    pub(crate) monitored: Vec<ServiceSummary>,
-    /// Messages and frames that found no room in the queue.
-    pub(crate) dropped: u64,
-}
-
-impl AvailabilityFigures {
-    /// As they were published last.
-    pub(crate) fn known(&self) -> Known {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Known { dropped: self.dropped.load(Ordering::Relaxed), ..known }
     }
 }
 
@@ -364,7 +339,7 @@ impl Follower {
         self.published = Some(Instant::now());
         let monitored = self.watch.monitored().take(SHOWN).collect();
         let known = Known { figures: self.watch.figures(), monitored, dropped: 0 };
-        *self.figures.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
+        self.figures.publish(known);
     }
 }
 
@@ -416,8 +391,6 @@ const MOST_WAITING: usize = 1 << 18;
 const MOST_UNSENT: usize = 65_536;
 /// Bytes of a frame by which a host claims an address: tags, IPv6, an advertisement with its option.
 const CLAIM: usize = 128;
-/// Services that metrics and alarms have at once.
-const SHOWN: usize = 200;
 /// How long something waits for what is earlier.
 const DELAY: Nanos = Nanos::from_millis(500);
 /// The same in a replay, whose time passes faster than its workers keep in step.

@@ -14,7 +14,7 @@ use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
 use crate::alarm_handle::AlarmHandle;
-use crate::availability::{AvailabilityFigures, Known};
+use crate::availability_figures::{AvailabilityFigures, Known};
 use crate::joining::JoinCounts;
 use crate::live_calls::{CallList, LiveCalls};
 use crate::notices::NoticeFigures;

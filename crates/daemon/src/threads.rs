@@ -23,7 +23,7 @@ use ringtap_spool::{DeletionLog, WriterSettings, WriterStatus};
 use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
 use crate::alarms::{AlarmFeed, AlarmService, AlarmStart, LiveEvents};
-use crate::availability::{self, AvailabilityFeed, AvailabilityThread};
+use crate::availability::{self, AvailabilityFeed, AvailabilityStart, AvailabilityThread};
 use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
@@ -147,11 +147,7 @@ impl Threads {
         threads.amend(config, store)?;
         let trunks = Arc::new(config.trunks().context("the trunks of the configuration cannot be used")?);
         let feed = threads.alarms(config, &trunks, store)?;
-        if let Some(following) = following {
-            let _ = threads.shared_status.availability.set(Arc::clone(&following.figures));
-            let sender = store.sender().context("the store's thread has stopped")?;
-            threads.availability = Some(following.start(sender, feed.clone())?);
-        }
+        threads.follow_services(following, store, &feed)?;
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for ((tap, info), mut engine) in source.taps.into_iter().zip(engines) {
@@ -167,16 +163,12 @@ impl Threads {
                 None => None,
             };
             written.extend(recorder.as_ref().map(Recorder::written));
+            let outcomes = TrunkOutcomes::new(Arc::clone(&trunks));
             let worker = Worker {
                 number: info.number,
                 engine,
                 recorder,
-                sink: StoreSink::new(
-                    sender()?,
-                    TrunkOutcomes::new(Arc::clone(&trunks)),
-                    feed.clone(),
-                    packets,
-                ),
+                sink: StoreSink::new(sender()?, outcomes, feed.clone(), packets),
                 shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
@@ -194,6 +186,21 @@ impl Threads {
             threads.keep_house(config, directory, (log, heads), written, far_tier, clock)?;
         }
         Ok(threads)
+    }
+
+    /// Starts the thread that follows services, where they are followed.
+    fn follow_services(
+        &mut self,
+        following: Option<AvailabilityStart>,
+        store: &StoreWriter,
+        alarms: &Option<AlarmFeed>,
+    ) -> anyhow::Result<()> {
+        let Some(following) = following else { return Ok(()) };
+        // Set once, here.
+        let _ = self.shared_status.availability.set(Arc::clone(&following.figures));
+        let sender = store.sender().context("the store's thread has stopped")?;
+        self.availability = Some(following.start(sender, alarms.clone())?);
+        Ok(())
     }
 
     /// Starts the thread that deletes and moves segments.

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::path::Path;
 
-use ringtap_availability::{AvailabilityTracker, Findings};
+use ringtap_availability::{AvailabilityTracker, Findings, ServiceSummary};
 use ringtap_engine::{Config, Engine, Sink, StreamEnd};
 use ringtap_model::{Call, Message, Registration};
 use ringtap_store::settings::{Retain, StoreSettings};

@@ -1,7 +1,7 @@
 //! Telephone services: outages, failovers, and how available monitored services were.
 
 use super::family::{Family, MetricKind, Value};
-use crate::availability::Known;
+use crate::availability_figures::Known;
 
 /// All of it; without samples where no services are followed.
 pub(super) fn families(known: Option<&Known>) -> Vec<Family> {

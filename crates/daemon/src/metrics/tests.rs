@@ -89,7 +89,7 @@ fn snapshot(shared_status: &SharedStatus) -> Snapshot {
     let hooks = vec![HookFigures { hook: "archive".into(), counts: HookCounts::default(), waiting: 0 }];
     let radius = Some(crate::radius::Seen::default());
     let service = ringtap_availability::summaries([ringtap_testing::samples::service_hour()]);
-    let mut known = crate::availability::Known { monitored: service, ..Default::default() };
+    let mut known = crate::availability_figures::Known { monitored: service, ..Default::default() };
     known.figures.failovers.insert("proxy_lost", 1);
     Snapshot {
         notices: NoticeFigures { targets, dropped: 0 },
