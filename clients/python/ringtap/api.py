@@ -389,6 +389,31 @@ class Api:
             query={"limit": limit},
         )
 
+    def list_failovers(
+        self,
+        *,
+        from_us: int | None = None,
+        until_us: int | None = None,
+        service: str | None = None,
+    ) -> models.FailoverList:
+        """Failovers, the newest first.
+
+        Outages that began within ten seconds of each other, and what else was seen around them: the
+        cause, where packets tell it, and the evidence. Those that began in the time that is given,
+        and at most 1,000.
+
+        * `from_us`: What began then or later, in microseconds since 1970.
+        * `until_us`: What began before then, in microseconds since 1970.
+        * `service`: Only of this service: its address, with a port and a transport where one is
+          meant.
+        """
+        return self._transport.json(
+            models.FailoverList,
+            "GET",
+            "/api/v1/availability/failovers",
+            query={"from_us": from_us, "until_us": until_us, "service": service},
+        )
+
     def list_fields(self) -> list[models.SearchField]:
         """The fields of the search language."""
         return self._transport.json(list[models.SearchField], "GET", "/api/v1/fields")
@@ -461,6 +486,32 @@ class Api:
         """
         return self._transport.json(models.OfficerList, "POST", "/api/v1/warrants/people/list", body=body)
 
+    def list_outages(
+        self,
+        *,
+        from_us: int | None = None,
+        until_us: int | None = None,
+        service: str | None = None,
+    ) -> models.OutageList:
+        """Outages of services, the newest first.
+
+        A service is an address, port and transport that SIP requests are sent to. Its outages are
+        found where `follow` of `[availability]` is true; those that began in the time that is given,
+        and at most 1,000. One whose `first_answer_us` is null goes on if its `last_us` is less than
+        two minutes ago; otherwise its end was not seen.
+
+        * `from_us`: What began then or later, in microseconds since 1970.
+        * `until_us`: What began before then, in microseconds since 1970.
+        * `service`: Only of this service: its address, with a port and a transport where one is
+          meant.
+        """
+        return self._transport.json(
+            models.OutageList,
+            "GET",
+            "/api/v1/availability/outages",
+            query={"from_us": from_us, "until_us": until_us, "service": service},
+        )
+
     def list_passkeys(self) -> models.PasskeyList:
         """One's own passkeys."""
         return self._transport.json(models.PasskeyList, "GET", "/api/v1/account/passkeys")
@@ -496,6 +547,30 @@ class Api:
         of the time since somebody asked before, 2 minutes at most: the first answer has none.
         """
         return self._transport.json(models.SensorList, "GET", "/api/v1/sensors")
+
+    def list_services(
+        self,
+        *,
+        from_us: int | None = None,
+        until_us: int | None = None,
+        service: str | None = None,
+    ) -> models.ServiceList:
+        """How available services were.
+
+        Over the hours of which the time that is given has a part; without one, over all that are
+        stored. Services that never answered are not among them, nor are telephones.
+
+        * `from_us`: What began then or later, in microseconds since 1970.
+        * `until_us`: What began before then, in microseconds since 1970.
+        * `service`: Only of this service: its address, with a port and a transport where one is
+          meant.
+        """
+        return self._transport.json(
+            models.ServiceList,
+            "GET",
+            "/api/v1/availability/services",
+            query={"from_us": from_us, "until_us": until_us, "service": service},
+        )
 
     def list_sessions(self) -> models.OwnSessions:
         """One's own sessions."""

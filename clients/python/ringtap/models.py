@@ -636,6 +636,70 @@ class FacetValue(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Failover(Model):
+    """One failure, and how it was got over."""
+    type: Literal["failover"]
+    id: str
+    """Derived from its beginning and from what it was first known by."""
+    from_us: int
+    """The first sign of it. Unit: µs."""
+    until_us: int | None
+    """When all its services answered again; null where one does not, or was not seen to. Unit: µs."""
+    down_ms: float
+    """The longest outage of a service in it. Unit: ms."""
+    causes: list[str]
+    """Why; several where several failed at once."""
+    services: list[str]
+    """Services that were out of service, or addresses that moved."""
+    outages: list[str]
+    """Ids of its outages."""
+    evidence: list[FailoverSign]
+    """What else was seen."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FailoverList(Model):
+    """Failovers."""
+    failovers: list[Failover]
+    """The newest first."""
+    complete: bool
+    """Whether these are all of that time; otherwise ask for those until the last of these."""
+
+
+@dataclass(slots=True, kw_only=True)
+class FailoverSign(Model):
+    """A sign of a failover."""
+    kind: Literal[
+        "arp_moved", "neighbour_moved", "source_moved", "address_conflict", "invite_retried",
+        "register_burst", "contact_lost"
+    ]
+    """What was seen.
+
+    * `arp_moved`: ARP (RFC 826) gives an address another owner.
+    * `neighbour_moved`: A neighbour advertisement (RFC 4861 section 4.4) does.
+    * `source_moved`: Packets of an address come from another MAC address, and no more from the one
+      before.
+    * `address_conflict`: Two owners claim an address in turn.
+    * `invite_retried`: An INVITE that was not answered, or with 100, 408, 500 or 503 only, was sent
+      to another service.
+    * `register_burst`: Many more REGISTER than usual.
+    * `contact_lost`: 404 for somebody who is registered.
+    """
+    first_us: int
+    """When first. Unit: µs."""
+    last_us: int
+    """When last. Unit: µs."""
+    count: int
+    """How often: packets; of INVITEs and REGISTER, requests."""
+    address: str
+    """The address that it is about."""
+    from_: str | None = _field(metadata={"name": "from"})
+    """Its owner by MAC address, or the service, before."""
+    to: str | None
+    """Its owner, or the service, after."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Failure(Model):
     """How often a user failed with one final code."""
     code: int
@@ -1308,6 +1372,71 @@ class OfficerSession(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class Outage(Model):
+    """A time in which a service served nobody."""
+    type: Literal["outage"]
+    id: str
+    """Derived from the service, the kind and the beginning."""
+    service: str
+    """Address and port of the service."""
+    transport: Literal["udp", "tcp", "sctp", "ws", "hep"]
+    """Its transport protocol.
+
+    * `udp`: UDP.
+    * `tcp`: TCP.
+    * `sctp`: SCTP, RFC 4168.
+    * `ws`: WebSocket, RFC 7118.
+    * `hep`: Mirrored by a HEP agent.
+    """
+    role: Literal["service", "monitored", "telephone"]
+    """What the service is.
+
+    * `service`: Takes requests.
+    * `monitored`: Is asked by OPTIONS outside of calls, again and again: a PBX, a gateway, a trunk.
+    * `telephone`: Registers, or is registered: a telephone.
+    """
+    kind: Literal["unanswered", "refusing"]
+    """What it did not do.
+
+    * `unanswered`: It answered nothing.
+    * `refusing`: It answered all requests of a kind with 500 or 503.
+    """
+    from_us: int
+    """When it began, as far as is known: at the first request that waited, not before the service sent
+    something last. Unit: µs.
+    """
+    last_answer_us: int | None
+    """The last answer before; of refusals, the last other answer. Null where none was seen. Unit: µs."""
+    first_unanswered_us: int
+    """When the first request was sent that was not answered by then, or was refused. Unit: µs."""
+    first_answer_us: int | None
+    """The first answer after; null while it lasts, or where its end was not seen. Unit: µs."""
+    last_us: int
+    """Until when it is known to have lasted. Unit: µs."""
+    down_ms: float
+    """How long it is known to have served nobody. Unit: ms."""
+    unobserved_ms: float
+    """Time of it in which no request waited. Unit: ms."""
+    requests: int
+    """Requests without an answer, or refused; repeats are the same request."""
+    sent: int
+    """Times that they were sent."""
+    clients: int
+    """Addresses that sent them."""
+    refused: str | None
+    """Kind of requests that were refused; null where nothing was answered."""
+
+
+@dataclass(slots=True, kw_only=True)
+class OutageList(Model):
+    """Outages."""
+    outages: list[Outage]
+    """The newest first."""
+    complete: bool
+    """Whether these are all of that time; otherwise ask for those until the last of these."""
+
+
+@dataclass(slots=True, kw_only=True)
 class OwnPassword(Model):
     """Password and, where the person has a second factor, its code: a session alone, left open or
     stolen, does not change how its owner logs in.
@@ -1809,6 +1938,48 @@ class SensorList(Model):
     now_us: int
     sensors: list[Sensor]
     """The daemons that this console reads: one at present."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ServiceAvailability(Model):
+    """How available a service was."""
+    service: str
+    """Address and port."""
+    transport: str
+    """Transport protocol."""
+    role: str
+    """`service`; `monitored` where it is asked by OPTIONS again and again."""
+    first_us: int
+    """Its first request in that time, in microseconds since 1970."""
+    last_us: int
+    """The last request or answer, in microseconds since 1970."""
+    requests: int
+    """Requests, without repeats and ACK."""
+    answered: int
+    """Of these, answered in any way."""
+    answered_late: int
+    """Of those, after the client had repeated the request."""
+    unanswered: int
+    """Never answered."""
+    outages: int
+    """Outages that ended."""
+    observed_ms: float
+    """Time in which it is known whether it served, in milliseconds."""
+    unobserved_ms: float
+    """Time of which nothing is known, in milliseconds."""
+    down_ms: float
+    """Time in which it served nobody, in milliseconds."""
+    availability_pct: float | None = None
+    """Share of the observed time in which it served, in per cent; null where nothing was observed."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ServiceList(Model):
+    """How available services were."""
+    services: list[ServiceAvailability]
+    """In order of their first request."""
+    complete: bool
+    """Whether these are all."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -297,7 +297,9 @@ impl Evaluator {
             self.capture.seen(subject, value, self.now);
         }
         for per in [Per::Part, Per::Total] {
-            if !self.looked_at[per as usize] || per == Per::Total && !subject.is_empty() {
+            // The whole has values of its own, but of services.
+            let is_of_part = !subject.is_empty() && figure != HealthFigure::ServiceOut;
+            if !self.looked_at[per as usize] || per == Per::Total && is_of_part {
                 continue;
             }
             let id = self.subjects.hold(per, &printable(subject));

@@ -251,4 +251,10 @@ pub enum HealthFigure {
     Refused,
     /// By how much the clock was set, in milliseconds; 0 where it was not.
     ClockStep,
+    /// For how many seconds a service has been out of service: of an outage that goes on, or has just ended.
+    ServiceOut,
+    /// Failovers since the last value.
+    Failovers,
+    /// Addresses that two hosts claimed in turn, since the last value.
+    AddressConflicts,
 }

@@ -48,6 +48,12 @@ impl Watched {
         ("records_dropped", "records that this monitor dropped"),
         ("entries_refused", "calls, streams and others that found no room in a table of this monitor"),
         ("clock_step_ms", "by how much the clock was set, forwards or backwards"),
+        (
+            "service_out_s",
+            "seconds for which a service was out of service, the longest outage then: `[availability]`",
+        ),
+        ("failovers", "failovers: `[availability]`"),
+        ("address_conflicts", "addresses that two hosts claimed in turn: `[availability]`"),
     ];
 
     /// What is watched under a name: one of [`NAMES`](Self::NAMES), or a KPI.
@@ -99,6 +105,9 @@ impl Watched {
             Self::Health(HealthFigure::RecordsDropped) => "records_dropped",
             Self::Health(HealthFigure::Refused) => "entries_refused",
             Self::Health(HealthFigure::ClockStep) => "clock_step_ms",
+            Self::Health(HealthFigure::ServiceOut) => "service_out_s",
+            Self::Health(HealthFigure::Failovers) => "failovers",
+            Self::Health(HealthFigure::AddressConflicts) => "address_conflicts",
         }
     }
 
@@ -123,6 +132,9 @@ impl Watched {
         Self::Health(HealthFigure::RecordsDropped),
         Self::Health(HealthFigure::Refused),
         Self::Health(HealthFigure::ClockStep),
+        Self::Health(HealthFigure::ServiceOut),
+        Self::Health(HealthFigure::Failovers),
+        Self::Health(HealthFigure::AddressConflicts),
     ];
 
     /// Whether it is a number of things: then an upper limit holds at its value, not only beyond.
@@ -130,7 +142,13 @@ impl Watched {
         match self {
             Self::Kpi(figure) => figure.unit == FigureUnit::Count,
             Self::LossShare | Self::LongestCall => false,
-            Self::Health(figure) => matches!(figure, HealthFigure::RecordsDropped | HealthFigure::Refused),
+            Self::Health(figure) => matches!(
+                figure,
+                HealthFigure::RecordsDropped
+                    | HealthFigure::Refused
+                    | HealthFigure::Failovers
+                    | HealthFigure::AddressConflicts
+            ),
             _ => true,
         }
     }
@@ -185,7 +203,10 @@ impl Per {
         ("callee", "numbers or names that are called"),
         ("source", "addresses that calls and REGISTERs come from"),
         ("user", "addresses of record that register"),
-        ("part", "what a figure of this monitor is of: a directory, an interface; empty for the whole"),
+        (
+            "part",
+            "what a figure of this monitor is of: a directory, an interface, a service; empty for the whole",
+        ),
     ];
 
     pub(crate) const ALL: [Self; 14] = [

@@ -28,12 +28,21 @@ pub(crate) fn sentence(
     let limit = format!(" ({bound} {}{})", quantity(&rule.watched, limit.raise), past.unwrap_or_default());
     let behind = match reading.behind {
         _ if is_absence(rule) || rule.watched.is_count() => String::new(),
+        _ if is_of_service(rule) => String::new(),
         behind => format!(", {behind} {} behind it", things(rule, behind)),
     };
     let loss = capture_loss
         .map(|loss| format!("; this monitor loses {} % of the packets itself at this time", number(loss)));
-    let (subject, fact) = (whom(rule.per, subject), fact(rule, reading));
+    let subject = match rule.per {
+        Per::Part if is_of_service(rule) => format!("Service {subject}"),
+        per => whom(per, subject),
+    };
+    let fact = fact(rule, reading);
     format!("{subject}: {fact}{over}{limit}{behind}{}.", loss.unwrap_or_default())
+}
+
+fn is_of_service(rule: &Rule) -> bool {
+    matches!(rule.watched, Watched::Health(HealthFigure::ServiceOut))
 }
 
 fn whom(per: Per, subject: &str) -> String {
@@ -98,6 +107,11 @@ fn fact(rule: &Rule, reading: Reading) -> String {
             counted("call or stream without room in a table", "calls and streams without room in a table")
         }
         Watched::Health(HealthFigure::ClockStep) => format!("the clock was set by {shown}"),
+        Watched::Health(HealthFigure::ServiceOut) => format!("out of service for {shown}"),
+        Watched::Health(HealthFigure::Failovers) => counted("failover", "failovers"),
+        Watched::Health(HealthFigure::AddressConflicts) => {
+            counted("address claimed by two hosts", "addresses claimed by two hosts")
+        }
     }
 }
 
@@ -114,6 +128,7 @@ fn quantity(watched: &Watched, value: f64) -> String {
         Watched::LongestCall => return span(Nanos::from_secs(value as u64)),
         Watched::Health(HealthFigure::CaptureLoss | HealthFigure::DiskUsed) => " %",
         Watched::Health(HealthFigure::ClockStep) => " ms",
+        Watched::Health(HealthFigure::ServiceOut) => " s",
         _ => "",
     };
     format!("{}{unit}", number(value))

@@ -215,22 +215,23 @@ impl Distinct {
     }
 }
 
-/// Values of a figure of this monitor: sum and number of each slot, and the last one.
+/// Values of a figure of this monitor: sum, number and the highest of each slot, and the last one.
 #[derive(Debug)]
 pub(crate) struct Health {
-    slots: Vec<(f64, u64)>,
+    slots: Vec<(f64, u64, f64)>,
     last: f64,
 }
 
 impl Health {
     pub(crate) fn new(slots: usize) -> Self {
-        Self { slots: vec![(0.0, 0); slots], last: 0.0 }
+        Self { slots: vec![(0.0, 0, 0.0); slots], last: 0.0 }
     }
 
     pub(crate) fn add(&mut self, turn: usize, value: f64) {
-        let (sum, count) = &mut self.slots[turn];
+        let (sum, count, most) = &mut self.slots[turn];
         *sum += value.abs();
         *count += 1;
+        *most = most.max(value);
         self.last = value;
     }
 
@@ -247,7 +248,12 @@ impl Health {
             _ if behind == 0 => None,
             HealthFigure::DiskUsed => Some(self.last),
             HealthFigure::CaptureLoss | HealthFigure::PacketRate => Some(sum / behind as f64),
-            HealthFigure::RecordsDropped | HealthFigure::Refused | HealthFigure::ClockStep => Some(sum),
+            HealthFigure::ServiceOut => Some(self.slots.iter().fold(0.0, |most, slot| slot.2.max(most))),
+            HealthFigure::RecordsDropped
+            | HealthFigure::Refused
+            | HealthFigure::ClockStep
+            | HealthFigure::Failovers
+            | HealthFigure::AddressConflicts => Some(sum),
         };
         Reading { value, behind }
     }

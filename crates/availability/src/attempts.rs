@@ -1,13 +1,11 @@
 //! INVITEs that are sent to one service after another, and users who are registered.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
 
-use ringtap_engine::SipMessage;
 use ringtap_model::{Endpoint, Nanos};
-use ringtap_wire::sip::Message;
 
 use crate::evidence::{Evidence, EvidenceKind, Place};
+use crate::observation::Observation;
 
 /// Later INVITEs of a call are no second try of the first.
 const REMEMBERED: Nanos = Nanos::from_secs(120);
@@ -29,34 +27,22 @@ pub(crate) struct Attempts {
     by_key: HashMap<u64, Attempt>,
     order: VecDeque<(Nanos, u64)>,
     registered: HashMap<u64, Nanos>,
-    hasher: RandomState,
     refused: u64,
 }
 
 impl Attempts {
     pub(crate) fn new() -> Self {
-        Self {
-            by_key: HashMap::new(),
-            order: VecDeque::new(),
-            registered: HashMap::new(),
-            hasher: RandomState::new(),
-            refused: 0,
-        }
-    }
-
-    fn key(&self, sip: &SipMessage<'_>, client: Endpoint) -> u64 {
-        let tag = sip.message.from_tag().flatten().unwrap_or_default();
-        self.hasher.hash_one((sip.call_id, tag, client.ip))
+        Self { by_key: HashMap::new(), order: VecDeque::new(), registered: HashMap::new(), refused: 0 }
     }
 
     /// An INVITE outside of a dialog: evidence where it was sent to another service that did not accept it.
     pub(crate) fn invite(
         &mut self,
-        sip: &SipMessage<'_>,
+        sip: &Observation,
         is_telephone: impl Fn(Endpoint) -> bool,
     ) -> Option<Evidence> {
-        self.forget(sip.hop.time);
-        let (time, service, key) = (sip.hop.time, sip.hop.dst, self.key(sip, sip.hop.src));
+        self.forget(sip.time);
+        let (time, service, key) = (sip.time, sip.dst, sip.attempt);
         let Some(known) = self.by_key.get_mut(&key) else {
             if self.by_key.len() < CEILING {
                 self.by_key.insert(key, Attempt { service, time, code: 0 });
@@ -85,47 +71,44 @@ impl Attempts {
     }
 
     /// An answer to an INVITE.
-    pub(crate) fn answer(&mut self, sip: &SipMessage<'_>, code: u16) {
-        let key = self.key(sip, sip.hop.dst);
-        if let Some(known) = self.by_key.get_mut(&key).filter(|known| known.service == sip.hop.src) {
+    pub(crate) fn answer(&mut self, sip: &Observation, code: u16) {
+        let known = self.by_key.get_mut(&sip.attempt);
+        if let Some(known) = known.filter(|known| known.service == sip.src) {
             known.code = code;
         }
     }
 
     /// An accepted REGISTER: until when its user has a contact.
-    pub(crate) fn registered(&mut self, sip: &SipMessage<'_>) {
-        let Some(user) = self.user(sip.message) else { return };
-        let of_contacts =
-            sip.message.contacts().filter_map(|contact| number(contact.param(b"expires")?)).max();
-        let expires = of_contacts.or(sip.message.expires()).unwrap_or(0);
-        if sip.message.contacts().next().is_none() || expires == 0 {
+    pub(crate) fn registered(&mut self, sip: &Observation) {
+        let Some(user) = sip.user else { return };
+        let expires = sip.expires.unwrap_or(0);
+        if expires == 0 {
             self.registered.remove(&user);
         } else if self.registered.len() < CEILING || self.registered.contains_key(&user) {
-            self.registered.insert(user, sip.hop.time + Nanos::from_secs(expires.into()));
+            self.registered.insert(user, sip.time + Nanos::from_secs(expires.into()));
         } else {
             self.refused += 1;
         }
     }
 
+    /// Forgets users whose registration has expired.
+    pub(crate) fn expire(&mut self, now: Nanos) {
+        self.registered.retain(|_, until| *until > now);
+    }
+
     /// 404 for a call to somebody who is registered.
-    pub(crate) fn not_found(&self, sip: &SipMessage<'_>) -> Option<Evidence> {
-        let until = self.registered.get(&self.user(sip.message)?)?;
-        let time = sip.hop.time;
+    pub(crate) fn not_found(&self, sip: &Observation) -> Option<Evidence> {
+        let until = self.registered.get(&sip.user?)?;
+        let time = sip.time;
         (time < *until).then_some(Evidence {
             kind: EvidenceKind::ContactLost,
             first: time,
             last: time,
             count: 1,
-            address: sip.hop.src.ip,
+            address: sip.src.ip,
             from: None,
-            to: Some(Place::Service(sip.hop.src)),
+            to: Some(Place::Service(sip.src)),
         })
-    }
-
-    /// The address of record in To.
-    fn user(&self, message: &Message<'_>) -> Option<u64> {
-        let to = message.to()?;
-        Some(self.hasher.hash_one((to.uri.user?, to.uri.host.to_ascii_lowercase())))
     }
 
     fn forget(&mut self, now: Nanos) {
@@ -142,8 +125,4 @@ impl Attempts {
     pub(crate) fn refused(&self) -> u64 {
         self.refused
     }
-}
-
-fn number(text: &[u8]) -> Option<u32> {
-    std::str::from_utf8(text).ok()?.trim().parse().ok()
 }

@@ -2,7 +2,9 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::str::FromStr;
 
+pub use ringtap_model::EvidenceKind;
 use ringtap_model::Nanos;
 use serde::{Serialize, Serializer};
 
@@ -31,44 +33,9 @@ impl fmt::Display for Mac {
     }
 }
 
-/// What was seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EvidenceKind {
-    /// ARP (RFC 826) gives an address another owner.
-    ArpMoved,
-    /// A neighbour advertisement (RFC 4861 section 4.4) does.
-    NeighbourMoved,
-    /// Packets of an address come from another MAC address, and no more from the one before.
-    SourceMoved,
-    /// Two owners claim an address in turn.
-    AddressConflict,
-    /// An INVITE that was not answered, or with 100, 408, 500 or 503 only, was sent to another service.
-    InviteRetried,
-    /// Many more REGISTER than usual.
-    RegisterBurst,
-    /// 404 for somebody who is registered.
-    ContactLost,
-}
-
-impl EvidenceKind {
-    /// As in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ArpMoved => "arp_moved",
-            Self::NeighbourMoved => "neighbour_moved",
-            Self::SourceMoved => "source_moved",
-            Self::AddressConflict => "address_conflict",
-            Self::InviteRetried => "invite_retried",
-            Self::RegisterBurst => "register_burst",
-            Self::ContactLost => "contact_lost",
-        }
-    }
-
-    /// Whether it says that an address has another owner.
-    pub(crate) fn is_move(self) -> bool {
-        matches!(self, Self::ArpMoved | Self::NeighbourMoved | Self::SourceMoved)
-    }
+/// Whether it says that an address has another owner.
+pub(crate) fn is_move(kind: EvidenceKind) -> bool {
+    matches!(kind, EvidenceKind::ArpMoved | EvidenceKind::NeighbourMoved | EvidenceKind::SourceMoved)
 }
 
 /// A sign of a failover.
@@ -112,6 +79,22 @@ impl fmt::Display for Place {
     }
 }
 
+impl FromStr for Place {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        if let Ok(endpoint) = text.parse() {
+            return Ok(Self::Service(endpoint));
+        }
+        let mut mac = [0; 6];
+        let mut octets = text.split(':');
+        for octet in &mut mac {
+            *octet = u8::from_str_radix(octets.next().ok_or(())?, 16).map_err(drop)?;
+        }
+        octets.next().is_none().then_some(Self::Host(Mac(mac))).ok_or(())
+    }
+}
+
 fn text<S: Serializer>(place: &Option<Place>, serializer: S) -> Result<S::Ok, S::Error> {
     place.map(|place| place.to_string()).serialize(serializer)
 }
@@ -141,6 +124,23 @@ impl EvidenceLog {
 
     pub(crate) fn retain(&mut self, wanted: impl Fn(&Evidence) -> bool) {
         self.list.retain(wanted);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Evidence> {
+        self.list.iter()
+    }
+
+    pub(crate) fn take(&mut self) -> Vec<Evidence> {
+        std::mem::take(&mut self.list)
+    }
+
+    /// How many the ceiling turned away.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused
     }
 
     /// The signs, and how many the ceiling turned away.

@@ -3,48 +3,17 @@
 use std::collections::{BTreeSet, HashSet};
 use std::net::IpAddr;
 
+pub use ringtap_model::FailoverCause as Cause;
 use ringtap_model::Nanos;
 use serde::Serialize;
 
-use crate::evidence::{Evidence, EvidenceKind};
+use crate::evidence::{Evidence, EvidenceKind, is_move};
 use crate::record::{Findings, Outage, OutageKind, Role, millis};
 
 /// Outages that begin within this time of each other belong together.
 const TOGETHER: Nanos = Nanos::from_secs(10);
 /// Evidence belongs to an outage up to this time before it begins and after it ends.
 pub(crate) const AROUND: Nanos = Nanos::from_secs(5);
-
-/// Why services were out of service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Cause {
-    /// Two hosts claimed one address.
-    AddressConflict,
-    /// The service did not answer, then its address got another owner.
-    ProxyLost,
-    /// Its address got another owner while it answered.
-    AddressMoved,
-    /// A monitored service did not answer, and kept its address; or INVITEs went to another.
-    PbxLost,
-    /// It answered 500 or 503.
-    Refusing,
-    /// Packets do not tell.
-    Unknown,
-}
-
-impl Cause {
-    /// As in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AddressConflict => "address_conflict",
-            Self::ProxyLost => "proxy_lost",
-            Self::AddressMoved => "address_moved",
-            Self::PbxLost => "pbx_lost",
-            Self::Refusing => "refusing",
-            Self::Unknown => "unknown",
-        }
-    }
-}
 
 /// One failure and how it was got over.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -65,14 +34,29 @@ pub struct Failover {
     /// What else was seen.
     pub evidence: Vec<Evidence>,
     #[serde(skip)]
-    outages: Vec<Outage>,
+    pub(crate) outages: Vec<Outage>,
 }
 
 /// Joins what was found in signalling with what was seen on the link.
 pub fn failovers(findings: &Findings, link: &[Evidence]) -> Vec<Failover> {
+    let addresses: HashSet<IpAddr> = findings
+        .services
+        .iter()
+        .filter(|service| service.role != Role::Telephone && service.answered > 0)
+        .map(|service| service.service.ip)
+        .collect();
+    joined(findings.outages.iter(), findings.evidence.iter().chain(link), &addresses)
+}
+
+/// Joins outages, in order of time, with evidence about the addresses of services.
+pub(crate) fn joined<'a>(
+    outages: impl Iterator<Item = &'a Outage>,
+    evidence: impl Iterator<Item = &'a Evidence>,
+    addresses: &HashSet<IpAddr>,
+) -> Vec<Failover> {
     let is_shared = |outage: &&Outage| outage.role != Role::Telephone;
     let mut joined: Vec<Failover> = Vec::new();
-    for outage in findings.outages.iter().filter(is_shared) {
+    for outage in outages.filter(is_shared) {
         let is_near = |known: &&mut Failover| {
             known.outages.iter().any(|other| outage.from().since(other.from()) <= TOGETHER)
         };
@@ -81,20 +65,13 @@ pub fn failovers(findings: &Findings, link: &[Evidence]) -> Vec<Failover> {
             None => joined.push(Failover::of(outage.from(), vec![outage.clone()])),
         }
     }
-    let addresses: HashSet<IpAddr> = findings
-        .services
-        .iter()
-        .filter(|service| service.role != Role::Telephone && service.answered > 0)
-        .map(|service| service.service.ip)
-        .collect();
-    let mut signs: Vec<&Evidence> = findings.evidence.iter().chain(link).collect();
-    signs.retain(|sign| addresses.contains(&sign.address));
+    let mut signs: Vec<&Evidence> = evidence.filter(|sign| addresses.contains(&sign.address)).collect();
     signs.sort_by_key(|sign| (sign.first, sign.kind, sign.address));
     for sign in signs {
         match joined.iter_mut().find(|known| known.is_near(sign)) {
             Some(known) => known.evidence.push(sign.clone()),
             // Others say little alone.
-            None if sign.kind.is_move()
+            None if is_move(sign.kind)
                 || matches!(sign.kind, EvidenceKind::AddressConflict | EvidenceKind::InviteRetried) =>
             {
                 let mut failover = Failover::of(sign.first, Vec::new());
@@ -152,7 +129,7 @@ impl Failover {
             .iter()
             .map(|outage| format!("{}/{}", outage.service, outage.transport.name()))
             .chain(
-                self.evidence.iter().filter(|sign| sign.kind.is_move()).map(|sign| sign.address.to_string()),
+                self.evidence.iter().filter(|sign| is_move(sign.kind)).map(|sign| sign.address.to_string()),
             )
             .collect();
         self.services = services.into_iter().collect();
@@ -162,7 +139,7 @@ impl Failover {
     fn found_causes(&self) -> BTreeSet<Cause> {
         let mut causes = BTreeSet::new();
         let moved =
-            |address: IpAddr| self.evidence.iter().any(|sign| sign.kind.is_move() && sign.address == address);
+            |address: IpAddr| self.evidence.iter().any(|sign| is_move(sign.kind) && sign.address == address);
         for outage in &self.outages {
             causes.insert(match (outage.kind, outage.role) {
                 (OutageKind::Refusing, _) => Cause::Refusing,
@@ -176,7 +153,7 @@ impl Failover {
             match sign.kind {
                 EvidenceKind::AddressConflict => _ = causes.insert(Cause::AddressConflict),
                 EvidenceKind::InviteRetried => _ = causes.insert(Cause::PbxLost),
-                _ if sign.kind.is_move() && !was_out => _ = causes.insert(Cause::AddressMoved),
+                _ if is_move(sign.kind) && !was_out => _ = causes.insert(Cause::AddressMoved),
                 _ => {}
             }
         }

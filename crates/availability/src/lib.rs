@@ -3,7 +3,7 @@
 //! [`Monitor`] follows SIP transactions by service (address, port, transport); [`AvailabilityTracker`] does
 //! so in an engine and emits [`Findings`] at the end. [`LinkWatch`] follows who has an address, and
 //! [`failovers`] joins both. [`effects()`] tells what each failover did to calls and people, out of facts
-//! that [`EffectsTracker`] collects beside.
+//! that [`EffectsTracker`] collects beside. [`Watch`] does all but the effects without an end.
 //!
 //! Not here: reading of captures, tables for people.
 //!
@@ -20,13 +20,15 @@
 //! | module | holds |
 //! |---|---|
 //! | `settings` | when a silence is an outage; ceilings |
+//! | `observation` | what is known of a SIP message |
 //! | `monitor`, `transactions` | requests and answers of all services |
 //! | `service`, `silence`, `refusals` | one service, a time without answers, a time of 500 and 503 only |
 //! | `attempts`, `rate` | INVITEs that go elsewhere, users who are registered; bursts of REGISTER |
 //! | `link`, `evidence` | owners of addresses, by ARP, advertisements, MAC addresses; what was seen |
 //! | `failover` | outages and evidence that belong together, and their cause |
-//! | `record` | what is reported |
+//! | `record`, `rows` | what is reported; the same as records |
 //! | `effects` | what failovers did to calls and people |
+//! | `watch` | services, links and failovers without an end |
 //! | `tracker` | the engine's way in |
 #![forbid(unsafe_code)]
 
@@ -36,14 +38,17 @@ mod evidence;
 mod failover;
 mod link;
 mod monitor;
+mod observation;
 mod rate;
 mod record;
 mod refusals;
+mod rows;
 mod service;
 mod settings;
 mod silence;
 mod tracker;
 mod transactions;
+mod watch;
 
 pub use effects::{
     AffectedCall, AffectedDirection, Attempt, CallFacts, Delays, Effect, Effects, EffectsTracker, Ending,
@@ -53,6 +58,9 @@ pub use evidence::{Evidence, EvidenceKind, Mac, Place};
 pub use failover::{Cause, Failover, failovers};
 pub use link::LinkWatch;
 pub use monitor::Monitor;
+pub use observation::{Observation, Observer};
 pub use record::{Counts, Findings, Outage, OutageKind, Role, ServiceAddress, ServiceSummary};
+pub use rows::summaries;
 pub use settings::{GIVEN_UP, Settings, T1};
 pub use tracker::AvailabilityTracker;
+pub use watch::{Figures, Found, Watch};

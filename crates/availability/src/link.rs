@@ -24,6 +24,8 @@ const CHANGES: usize = 3;
 const ALTERNATING: Nanos = Nanos::from_secs(10);
 /// Packets in a row, before and after, by which an address has moved: one alone may be anybody's.
 const STEADY: u32 = 5;
+/// How often addresses that nobody uses any more are looked for.
+const SWEEP: Nanos = Nanos::from_secs(60);
 
 /// Who an address belongs to, by one kind of packets.
 #[derive(Clone, Debug)]
@@ -34,6 +36,8 @@ struct Owner {
     /// Whose packets came since its last one, from when on, and how many.
     next: Option<(Mac, Nanos, u32)>,
     changes: VecDeque<Nanos>,
+    /// The last packet.
+    heard: Nanos,
 }
 
 /// Another owner, or packets of another host between those of the owner.
@@ -84,6 +88,8 @@ pub struct LinkWatch {
     routed: HashSet<IpAddr>,
     log: EvidenceLog,
     refused: u64,
+    /// When it was last looked for addresses that nobody uses any more.
+    swept: Nanos,
 }
 
 impl LinkWatch {
@@ -153,13 +159,14 @@ impl LinkWatch {
         }
         let Some(owner) = self.owners.get_mut(&(address, source)) else {
             if self.owners.len() < ADDRESSES {
-                let owner = Owner { mac, packets: 1, next: None, changes: VecDeque::new() };
+                let owner = Owner { mac, packets: 1, next: None, changes: VecDeque::new(), heard: time };
                 self.owners.insert((address, source), owner);
             } else {
                 self.refused += 1;
             }
             return;
         };
+        owner.heard = time;
         let change = match source {
             Source::Claim => owner.claimed(mac, time),
             Source::Packet => owner.sent(mac, time),
@@ -185,6 +192,32 @@ impl LinkWatch {
         let Some(before) = before else { return };
         let (from, to) = (Some(Place::Host(before)), Some(Place::Host(mac)));
         self.log.add(Evidence { kind, first: at, last: time, count: 1, address, from, to });
+    }
+
+    /// Forgets addresses that were not heard of for a day; where there is no room for others, those of ten
+    /// minutes.
+    pub(crate) fn forget(&mut self, now: Nanos) {
+        if now.since(self.swept) < SWEEP {
+            return;
+        }
+        self.swept = now;
+        let is_full = self.owners.len() >= ADDRESSES;
+        let silence = if is_full { Nanos::from_secs(600) } else { Nanos::from_secs(86_400) };
+        self.owners.retain(|_, owner| now.since(owner.heard) < silence);
+        let Self { routed, owners, .. } = self;
+        routed.retain(|address| owners.contains_key(&(*address, Source::Packet)));
+    }
+
+    /// Signs since the last time.
+    pub(crate) fn take(&mut self) -> Vec<Evidence> {
+        let mut signs = self.log.take();
+        signs.retain(|sign| sign.kind != EvidenceKind::SourceMoved || !self.routed.contains(&sign.address));
+        signs
+    }
+
+    /// How many addresses and signs the ceilings turned away.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused + self.log.refused()
     }
 
     /// The input has ended: what was seen, and how many addresses and signs the ceilings turned away.

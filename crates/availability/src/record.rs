@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ringtap_model::{Endpoint, Nanos, Transport};
+pub use ringtap_model::{OutageKind, ServiceRole as Role};
 use serde::{Serialize, Serializer};
 
 use crate::evidence::Evidence;
@@ -19,49 +20,6 @@ pub struct ServiceAddress {
 impl fmt::Display for ServiceAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.endpoint, self.transport.name())
-    }
-}
-
-/// What a service is, as far as packets tell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Takes requests.
-    Service,
-    /// Is asked by OPTIONS outside of calls, again and again: a PBX, a gateway, a trunk.
-    Monitored,
-    /// Registers, or is registered: a telephone.
-    Telephone,
-}
-
-impl Role {
-    /// As in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Service => "service",
-            Self::Monitored => "monitored",
-            Self::Telephone => "telephone",
-        }
-    }
-}
-
-/// How a service was out of service.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutageKind {
-    /// It answered nothing.
-    Unanswered,
-    /// It answered all requests of a kind with 500 or 503.
-    Refusing,
-}
-
-impl OutageKind {
-    /// As in records.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Unanswered => "unanswered",
-            Self::Refusing => "refusing",
-        }
     }
 }
 
@@ -82,6 +40,9 @@ pub struct Outage {
     /// The last message of any kind before, a request too.
     #[serde(skip)]
     pub(crate) last_sign: Option<Nanos>,
+    /// When it began, as it was handed out while it lasted.
+    #[serde(skip)]
+    pub(crate) begun: Option<Nanos>,
     /// When the first request was sent that was not answered by then, or was refused.
     #[serde(rename = "first_unanswered_us")]
     pub first_unanswered: Nanos,
@@ -109,7 +70,12 @@ impl Outage {
     /// When it began as far as is known: at the first request that waited, not before the service sent
     /// something last.
     pub fn from(&self) -> Nanos {
-        self.first_unanswered.max(self.last_sign.unwrap_or_default())
+        self.begun.unwrap_or_else(|| self.first_unanswered.max(self.last_sign.unwrap_or_default()))
+    }
+
+    /// Until when it is known to have lasted.
+    pub fn until(&self) -> Nanos {
+        self.first_answer.unwrap_or(self.from() + self.down + self.unobserved)
     }
 }
 
@@ -161,6 +127,8 @@ pub struct Counts {
     pub services: u64,
     /// Of these, such as never answered anything: no outage can be told of them.
     pub never_answered: u64,
+    /// Services that were forgotten, since nobody used them any more.
+    pub services_forgotten: u64,
     /// Requests to addresses that the ceiling turned away.
     pub services_refused: u64,
     /// Transactions that were forgotten before their time.

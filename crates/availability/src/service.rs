@@ -43,6 +43,8 @@ pub(crate) struct Service {
     waiting: BTreeSet<(Nanos, u64)>,
     silence: Silence,
     known: HashSet<IpAddr>,
+    /// There was no room for a client: all count as known.
+    knows_all: bool,
     up: Nanos,
     down: Nanos,
     unobserved: Nanos,
@@ -71,6 +73,7 @@ impl Service {
             waiting: BTreeSet::new(),
             silence: Silence::default(),
             known: HashSet::new(),
+            knows_all: false,
             up: Nanos::ZERO,
             down: Nanos::ZERO,
             unobserved: Nanos::ZERO,
@@ -134,9 +137,6 @@ impl Service {
                 self.answered_late += u64::from(transaction.sent > 1);
             }
             self.waiting.remove(&(transaction.first, key));
-            if self.known.len() < KNOWN {
-                self.known.insert(transaction.client);
-            }
         }
         self.last_answer = Some(now);
         self.last_sign = Some(now);
@@ -199,7 +199,7 @@ impl Service {
         for (first, key) in self.waiting.range((base.since(settings.after), 0)..) {
             let Some(transaction) = transactions.get(*key) else { continue };
             if end.since((*first).max(base)) >= least {
-                silence.waited(transaction.client, *first, transaction.sent);
+                silence.waited(Some(transaction.client), *first, transaction.sent);
             }
         }
         silence
@@ -207,7 +207,27 @@ impl Service {
 
     /// A client that was answered at some time: others may be ignored on purpose.
     fn knows(&self, client: IpAddr, answered: Option<IpAddr>) -> bool {
-        self.known.len() >= KNOWN || Some(client) == answered || self.known.contains(&client)
+        self.knows_all || Some(client) == answered || self.known.contains(&client)
+    }
+
+    /// Has answered this client.
+    pub(crate) fn know(&mut self, client: IpAddr, is_crowded: bool) {
+        if is_crowded || self.known.len() >= KNOWN {
+            self.knows_all |= !self.known.contains(&client);
+        } else {
+            self.known.insert(client);
+        }
+    }
+
+    /// Addresses that are told apart.
+    pub(crate) fn clients(&self) -> usize {
+        let refused: usize = self.refusals.iter().map(|refusals| refusals.clients.len()).sum();
+        self.known.len() + self.silence.clients() + refused
+    }
+
+    /// Whether nothing waits here, and nothing was heard for that time.
+    pub(crate) fn is_unused(&self, now: Nanos, silence: Nanos) -> bool {
+        self.waiting.is_empty() && now.since(self.last) >= silence
     }
 
     fn base(&self) -> Nanos {
@@ -222,6 +242,7 @@ impl Service {
             kind: OutageKind::Unanswered,
             last_answer: self.last_answer,
             last_sign: self.last_sign,
+            begun: None,
             first_unanswered: sum.first?,
             first_answer,
             down: Nanos::ZERO,
@@ -291,14 +312,22 @@ impl Service {
         good: Option<Nanos>,
         settings: &Settings,
     ) -> Option<Outage> {
-        let refusals = std::mem::take(&mut self.refusals[kind as usize]);
+        let outage = self.refusing(kind, good, settings);
+        self.refusals[kind as usize] = Refusals::default();
+        let down = outage.as_ref()?.down;
+        self.up = self.up.since(down);
+        self.down += down;
+        self.outages += 1;
+        outage
+    }
+
+    /// What was refused in a row, if that is an outage: until a request was served, if one was.
+    fn refusing(&self, kind: RequestKind, good: Option<Nanos>, settings: &Settings) -> Option<Outage> {
+        let refusals = &self.refusals[kind as usize];
         let first = refusals.first.filter(|_| refusals.is_outage(settings.after))?;
         let end = good.filter(|good| good.since(refusals.last) <= settings.observe).unwrap_or(refusals.last);
         let accounted = (self.down + self.unobserved).since(refusals.accounted);
         let down = end.since(first).since(accounted);
-        self.up = self.up.since(down);
-        self.down += down;
-        self.outages += 1;
         Some(Outage {
             service: self.address.endpoint,
             transport: self.address.transport,
@@ -306,6 +335,7 @@ impl Service {
             kind: OutageKind::Refusing,
             last_answer: refusals.last_good,
             last_sign: refusals.last_good,
+            begun: None,
             first_unanswered: first,
             first_answer: good,
             down,
@@ -318,12 +348,19 @@ impl Service {
     }
 
     /// A request is forgotten that was not answered.
-    pub(crate) fn forgotten(&mut self, key: u64, transaction: &Transaction, now: Nanos, settings: &Settings) {
+    pub(crate) fn forgotten(
+        &mut self,
+        key: u64,
+        transaction: &Transaction,
+        (now, is_crowded): (Nanos, bool),
+        settings: &Settings,
+    ) {
         if !self.waiting.remove(&(transaction.first, key)) {
             return;
         }
         if transaction.first + settings.after >= self.base() {
-            self.silence.waited(transaction.client, transaction.first, transaction.sent);
+            let client = (!is_crowded).then_some(transaction.client);
+            self.silence.waited(client, transaction.first, transaction.sent);
         }
         self.decide(transaction, now);
     }
@@ -381,6 +418,18 @@ impl Service {
             }
         }
         outages
+    }
+
+    /// Outages that go on, as far as they are known.
+    pub(crate) fn outages_that_go_on(
+        &self,
+        now: Nanos,
+        transactions: &Transactions,
+        settings: &Settings,
+    ) -> impl Iterator<Item = Outage> {
+        let unanswered = self.ended.clone().or_else(|| self.open_outage(now, transactions, settings));
+        let refusing = RequestKind::ALL.into_iter().filter_map(|kind| self.refusing(kind, None, settings));
+        unanswered.into_iter().chain(refusing)
     }
 
     fn open_outage(&self, now: Nanos, transactions: &Transactions, settings: &Settings) -> Option<Outage> {

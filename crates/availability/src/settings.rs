@@ -28,6 +28,10 @@ pub struct Settings {
     pub registers: usize,
     /// Gaps in media that are kept until the end.
     pub gaps: usize,
+    /// Addresses that are told apart as clients of services, of all of them together.
+    pub clients: usize,
+    /// Services and telephones that were silent for so long are forgotten; never where None.
+    pub forget: Option<Nanos>,
 }
 
 impl Default for Settings {
@@ -42,6 +46,8 @@ impl Default for Settings {
             calls: 250_000,
             registers: 100_000,
             gaps: 100_000,
+            clients: 4_000_000,
+            forget: None,
         }
     }
 }

@@ -49,10 +49,10 @@ impl Silence {
         self.covered_until = Some(until);
     }
 
-    /// A request of a client waited without an answer.
-    pub(crate) fn waited(&mut self, client: IpAddr, first: Nanos, sent: u64) {
-        let has_room = self.by_client.len() < CLIENTS || self.by_client.contains_key(&Some(client));
-        let client = has_room.then_some(client);
+    /// A request waited without an answer. None for a client that is not told apart from others.
+    pub(crate) fn waited(&mut self, client: Option<IpAddr>, first: Nanos, sent: u64) {
+        let has_room = self.by_client.len() < CLIENTS || self.by_client.contains_key(&client);
+        let client = client.filter(|_| has_room);
         self.by_client.entry(client).or_default().add(first, 1, sent);
     }
 
@@ -66,6 +66,11 @@ impl Silence {
             }
         }
         sum
+    }
+
+    /// Clients that are told apart.
+    pub(crate) fn clients(&self) -> usize {
+        self.by_client.len()
     }
 
     /// Time until `end` in which no request waited.

@@ -1,11 +1,9 @@
 //! Requests and whether they were answered: RFC 3261 section 17.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 
-use ringtap_engine::SipMessage;
-use ringtap_model::{Endpoint, Nanos};
+use ringtap_model::Nanos;
 
 use crate::settings::GIVEN_UP;
 
@@ -31,26 +29,12 @@ pub(crate) struct Transaction {
 pub(crate) struct Transactions {
     by_key: HashMap<u64, Transaction>,
     order: VecDeque<(Nanos, u64)>,
-    hasher: RandomState,
     ceiling: usize,
 }
 
 impl Transactions {
     pub(crate) fn new(ceiling: usize) -> Self {
-        Self {
-            by_key: HashMap::new(),
-            order: VecDeque::new(),
-            hasher: RandomState::new(),
-            ceiling: ceiling.max(1),
-        }
-    }
-
-    /// What a request and its answers have in common (RFC 3261 section 17.1.3), and the service: a request
-    /// that was captured on both sides of an address translation is two.
-    pub(crate) fn key(&self, sip: &SipMessage<'_>, service: Endpoint) -> u64 {
-        let branch = sip.message.top_branch().unwrap_or_default();
-        let number = sip.cseq.map_or(0, |(number, _)| number);
-        self.hasher.hash_one((branch, sip.call_id, number, sip.method, service))
+        Self { by_key: HashMap::new(), order: VecDeque::new(), ceiling: ceiling.max(1) }
     }
 
     pub(crate) fn get(&self, key: u64) -> Option<&Transaction> {

@@ -10,9 +10,9 @@ use utoipa_axum::routes;
 use crate::guard::guard;
 use crate::page;
 use crate::routes::{
-    about, account, alarms, assistants, audit, call, calls, deletions, export, health, kpis, listen, live,
-    passkeys, people, provider, recording, retention, rules, searches, sensors, session, sites, trunks,
-    users, warrants, why,
+    about, account, alarms, assistants, audit, availability, call, calls, deletions, export, health, kpis,
+    listen, live, passkeys, people, provider, recording, retention, rules, searches, sensors, session, sites,
+    trunks, users, warrants, why,
 };
 use crate::state::App;
 
@@ -59,6 +59,9 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(alarms::list))
         .routes(routes!(alarms::silence))
         .routes(routes!(alarms::acknowledge))
+        .routes(routes!(availability::outages))
+        .routes(routes!(availability::failovers))
+        .routes(routes!(availability::services))
         .routes(routes!(trunks::list))
         .routes(routes!(why::show))
         .routes(routes!(audit::list))

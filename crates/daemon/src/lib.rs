@@ -38,6 +38,7 @@
 //! | `heads` | the heads of the chains, in the log |
 //! | `locks` | locks that keep a second daemon away |
 //! | `far_tier` | the bucket that older segments move to |
+//! | `availability`, `availability_figures` | the thread that follows telephone services, and its figures |
 //! | `radius` | the thread that follows sessions of subscribers |
 //! | `kpis`, `trunk_outcomes` | rollups of KPIs; what became of the calls of each trunk |
 //! | `notices` | who is told of alarms |
@@ -49,6 +50,8 @@
 
 mod alarm_handle;
 mod alarms;
+mod availability;
+mod availability_figures;
 mod call_notes;
 mod check;
 mod clock_watch;

@@ -14,9 +14,29 @@ static LOGGER: Logger = Logger;
 static JOURNAL: OnceLock<bool> = OnceLock::new();
 
 /// Subjects of log lines. Lines of libraries, under other names, are left out.
-const TARGETS: [&str; 22] = [
-    "alarm", "capture", "clock", "console", "control", "engine", "hooks", "journal", "kpi", "loss",
-    "metrics", "mcp", "notify", "radius", "rules", "run", "spool", "status", "store", "system", "worker",
+const TARGETS: [&str; 23] = [
+    "alarm",
+    "availability",
+    "capture",
+    "clock",
+    "console",
+    "control",
+    "engine",
+    "hooks",
+    "journal",
+    "kpi",
+    "loss",
+    "metrics",
+    "mcp",
+    "notify",
+    "radius",
+    "rules",
+    "run",
+    "spool",
+    "status",
+    "store",
+    "system",
+    "worker",
     "x1",
 ];
 

@@ -1,6 +1,7 @@
 //! All metrics, in the text format of Prometheus. `docs/manual/metrics.md` is generated from [`families`].
 
 mod alarms;
+mod availability;
 mod family;
 mod hooks;
 mod notices;
@@ -48,6 +49,7 @@ pub(crate) fn families(now: &Snapshot, workers: &[WorkerInfo], shared_status: &S
     families.extend(of_store(now));
     families.push(of_identities(shared_status));
     families.extend(radius::families(now.radius));
+    families.extend(availability::families(now.availability.as_ref()));
     families.extend(notices::families(&now.notices));
     families.extend(hooks::families(&now.hooks));
     families.extend(of_conversations(shared_status));
@@ -288,6 +290,7 @@ fn of_store(now: &Snapshot) -> Vec<Family> {
             ("message", written.messages),
             ("transaction", written.transactions),
             ("alarm", written.alarms),
+            ("outage", written.outages),
             ("amendment", written.amendments),
         ];
         let samples = counts.map(|(kind, count)| (vec![("record", kind.to_owned())], Value::Whole(count)));

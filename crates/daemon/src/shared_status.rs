@@ -14,6 +14,7 @@ use ringtap_spool::SpoolStatus;
 use ringtap_store::{Counts, CountsHandle};
 
 use crate::alarm_handle::AlarmHandle;
+use crate::availability_figures::{AvailabilityFigures, Known};
 use crate::joining::JoinCounts;
 use crate::live_calls::{CallList, LiveCalls};
 use crate::notices::NoticeFigures;
@@ -78,6 +79,8 @@ pub(crate) struct SharedStatus {
     pub(crate) identities: OnceLock<Arc<ringtap_stir::Counts>>,
     /// Sessions of subscribers; set at the start, but not where they are not followed.
     pub(crate) radius: OnceLock<Arc<RadiusFigures>>,
+    /// Services; set at the start, but not where they are not followed.
+    pub(crate) availability: OnceLock<Arc<AvailabilityFigures>>,
     /// Who was told of alarms; not set where nobody is.
     pub(crate) notices: OnceLock<Arc<crate::notices::Notices>>,
     /// Where `ringtap hooks` saves its figures; not set where there are no hooks.
@@ -102,6 +105,7 @@ impl SharedStatus {
             live_calls: LiveCalls::new(workers.len()),
             identities: OnceLock::new(),
             radius: OnceLock::new(),
+            availability: OnceLock::new(),
             notices: OnceLock::new(),
             hooks: OnceLock::new(),
             reports: workers.iter().map(|_| Mutex::default()).collect(),
@@ -169,6 +173,7 @@ impl SharedStatus {
             cleared: self.corrections.erased_at_start(),
             amended: self.corrections.records_amended(),
             radius: self.radius.get().map(|figures| figures.seen()),
+            availability: self.availability.get().map(|figures| figures.known()),
             notices: self.notices.get().map(|notices| notices.figures()).unwrap_or_default(),
             hooks: self.hooks.get().map(|directory| ringtap_hook::figures(directory)).unwrap_or_default(),
             resident: resident(),
@@ -218,6 +223,8 @@ pub(crate) struct Snapshot {
     pub(crate) amended: u64,
     /// Sessions of subscribers; `None` where they are not followed.
     pub(crate) radius: Option<Seen>,
+    /// Services; `None` where they are not followed.
+    pub(crate) availability: Option<Known>,
     /// What became of notices of alarms.
     pub(crate) notices: NoticeFigures,
     /// What became of the calls of hooks.

@@ -233,6 +233,7 @@ mod tests {
         };
         let snapshot = |scale, seconds| Snapshot {
             radius: None,
+            availability: None,
             clock_step: 0,
             at: start + Duration::from_secs(seconds),
             reports: vec![report(scale, seconds), report(scale, seconds)],

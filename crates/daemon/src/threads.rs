@@ -23,6 +23,7 @@ use ringtap_spool::{DeletionLog, WriterSettings, WriterStatus};
 use ringtap_store::{RecordSender, Recovered, StoreWriter};
 
 use crate::alarms::{AlarmFeed, AlarmService, AlarmStart, LiveEvents};
+use crate::availability::{self, AvailabilityFeed, AvailabilityStart, AvailabilityThread};
 use crate::clock_watch::ClockWatch;
 use crate::config::{Config, Secrets};
 use crate::far_tier::FarTier;
@@ -67,6 +68,8 @@ pub(crate) struct Threads {
     pub(crate) recovering: Option<JoinHandle<()>>,
     /// Follows sessions of subscribers; `None` where they are not followed.
     pub(crate) radius: Option<RadiusThread>,
+    /// Follows telephone services; `None` where they are not followed.
+    pub(crate) availability: Option<AvailabilityThread>,
     /// `None` where nothing is intercepted.
     pub(crate) intercept: Option<InterceptThread>,
     pub(crate) files: bool,
@@ -79,16 +82,20 @@ fn engines(
     config: &Config,
     workers: usize,
     is_replay: bool,
-    feed: RadiusFeed,
+    (radius, availability): (RadiusFeed, AvailabilityFeed),
 ) -> (Vec<Engine<WorkerTracker>>, usize, usize) {
     // An attacker must not know which keys collide, in a replay neither.
     let seed = RandomState::new().hash_one(0);
     let limits = config.engine.engine(&config.quality, seed, !is_replay);
     let (calls, streams) = (limits.max_calls, limits.max_streams);
     let engines = match workers {
-        1 => vec![Engine::with_tracker(limits, WorkerTracker { radius: feed, intercept: None })],
+        1 => vec![Engine::with_tracker(limits, WorkerTracker { radius, availability, intercept: None })],
         _ => {
-            let tracker = || WorkerTracker { radius: feed.clone(), intercept: None };
+            let tracker = || WorkerTracker {
+                radius: radius.clone(),
+                availability: availability.of_another_worker(),
+                intercept: None,
+            };
             Engine::team_with_trackers(&limits, workers, tracker)
         }
     };
@@ -113,7 +120,8 @@ impl Threads {
         let workers = source.taps.len();
         let records = &config.store.directory;
         let (radius, feed) = RadiusThread::start(source.radius, records, store, source.files)?;
-        let (engines, calls, streams) = engines(config, workers, source.files, feed);
+        let (following, services) = availability::feed(config.availability.settings(), source.files);
+        let (engines, calls, streams) = engines(config, workers, source.files, (feed, services));
         let infos = source.taps.iter().map(|(_, info)| info.clone()).collect();
         let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));
         let recording =
@@ -131,6 +139,7 @@ impl Threads {
             amending: None,
             recovering: None,
             radius,
+            availability: None,
             intercept,
             files: source.files,
             hands_over: !source.files && config.journal.enabled,
@@ -138,6 +147,7 @@ impl Threads {
         threads.amend(config, store)?;
         let trunks = Arc::new(config.trunks().context("the trunks of the configuration cannot be used")?);
         let feed = threads.alarms(config, &trunks, store)?;
+        threads.follow_services(following, store, &feed)?;
         let remembered = RememberedHeads::of(config);
         let (mut ready, mut taps, mut written) = (Vec::new(), Vec::new(), Vec::new());
         for ((tap, info), mut engine) in source.taps.into_iter().zip(engines) {
@@ -153,16 +163,12 @@ impl Threads {
                 None => None,
             };
             written.extend(recorder.as_ref().map(Recorder::written));
+            let outcomes = TrunkOutcomes::new(Arc::clone(&trunks));
             let worker = Worker {
                 number: info.number,
                 engine,
                 recorder,
-                sink: StoreSink::new(
-                    sender()?,
-                    TrunkOutcomes::new(Arc::clone(&trunks)),
-                    feed.clone(),
-                    packets,
-                ),
+                sink: StoreSink::new(sender()?, outcomes, feed.clone(), packets),
                 shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,
@@ -180,6 +186,21 @@ impl Threads {
             threads.keep_house(config, directory, (log, heads), written, far_tier, clock)?;
         }
         Ok(threads)
+    }
+
+    /// Starts the thread that follows services, where they are followed.
+    fn follow_services(
+        &mut self,
+        following: Option<AvailabilityStart>,
+        store: &StoreWriter,
+        alarms: &Option<AlarmFeed>,
+    ) -> anyhow::Result<()> {
+        let Some(following) = following else { return Ok(()) };
+        // Set once, here.
+        let _ = self.shared_status.availability.set(Arc::clone(&following.figures));
+        let sender = store.sender().context("the store's thread has stopped")?;
+        self.availability = Some(following.start(sender, alarms.clone())?);
+        Ok(())
     }
 
     /// Starts the thread that deletes and moves segments.
@@ -366,6 +387,7 @@ impl Threads {
         }
         // The engines are gone, and with them who passes packets to it.
         self.radius.into_iter().for_each(RadiusThread::close);
+        self.availability.into_iter().for_each(AvailabilityThread::close);
         self.intercept.into_iter().for_each(InterceptThread::close);
         self.alarms.into_iter().for_each(AlarmService::close);
         if let Some(amending) = self.amending {

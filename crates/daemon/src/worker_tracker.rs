@@ -4,14 +4,16 @@ use ringtap_engine::{Context, Datagram, Engine, Sink, SipMessage, Tracker, Wants
 use ringtap_identity::{PORTS, TCP, is_radius};
 use ringtap_model::Frame;
 
+use crate::availability::AvailabilityFeed;
 use crate::intercept::{Feeds, PacketFeed, SignallingFeed};
 use crate::radius::RadiusFeed;
 
-/// Passes packets of RADIUS, DHCP and PPPoE to the thread that follows sessions, and all signalling to the
-/// one that intercepts.
+/// Passes packets of RADIUS, DHCP and PPPoE to the thread that follows sessions, all signalling to the one
+/// that intercepts, and what is known of SIP messages to the one that follows services.
 #[derive(Debug)]
 pub(crate) struct WorkerTracker {
     pub(crate) radius: RadiusFeed,
+    pub(crate) availability: AvailabilityFeed,
     /// None where nothing is intercepted.
     pub(crate) intercept: Option<SignallingFeed>,
 }
@@ -22,6 +24,7 @@ impl Tracker for WorkerTracker {
         sniff: Some(is_radius),
         sip: true,
         pppoe: true,
+        neighbours: true,
         tcp: Some(TCP),
         ..Wants::NOTHING
     };
@@ -47,7 +50,12 @@ impl Tracker for WorkerTracker {
         }
     }
 
-    fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, _: &mut Context<'_, S>) {
+    fn neighbour<S: Sink>(&mut self, frame: &Frame<'_>, _: &mut Context<'_, S>) {
+        self.availability.neighbour(frame);
+    }
+
+    fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
+        self.availability.sip(sip, cx.drops());
         if let Some(intercept) = &mut self.intercept {
             intercept.sip(sip);
         }

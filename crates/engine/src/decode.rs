@@ -6,7 +6,7 @@ use miniz_oxide::inflate;
 use ringtap_model::{Endpoint, Frame, Nanos, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
 use ringtap_wire::sip::{self, Message, Method, StartLine};
-use ringtap_wire::{hep, pppoe, quality, rtp, stun, unfollowed};
+use ringtap_wire::{hep, neighbour, pppoe, quality, rtp, stun, unfollowed};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
 use crate::engine::{Engine, context};
@@ -37,13 +37,29 @@ impl<X: Tracker> Engine<X> {
     pub(crate) fn slow_path<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
         self.begin_frame(frame.number);
         match frame::decode(frame.link.0, frame.wire_len, frame.data) {
-            Ok(packet) => self.packet(&packet, frame.time, &[frame.number], sink),
+            Ok(packet) => {
+                if X::WANTS.neighbours && matches!(packet.payload, Payload::Icmp) {
+                    self.neighbour(frame, sink);
+                }
+                self.packet(&packet, frame.time, &[frame.number], sink);
+            }
             Err(reason) => {
                 self.counters.skipped[reason.index()] += 1;
+                if X::WANTS.neighbours {
+                    self.neighbour(frame, sink);
+                }
                 if X::WANTS.pppoe && pppoe::is_control(frame.link.0, frame.data) {
                     self.trackers.added.pppoe(frame, &mut context!(self, TimerOwner::Added, sink));
                 }
             }
+        }
+    }
+
+    /// Offers a frame to the tracker that follows who claims addresses.
+    #[cold]
+    fn neighbour<S: Sink>(&mut self, frame: &Frame<'_>, sink: &mut S) {
+        if neighbour::is_claim(frame.link.0, frame.data) {
+            self.trackers.added.neighbour(frame, &mut context!(self, TimerOwner::Added, sink));
         }
     }
 

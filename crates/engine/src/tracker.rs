@@ -45,6 +45,9 @@ pub struct Wants {
     /// Frames of PPPoE that carry no IP packet, of discovery and of PPP's control protocols:
     /// [`Tracker::pppoe`]. The worker that captured one handles it; it counts as no IP packet.
     pub pppoe: bool,
+    /// Frames by which hosts claim addresses, of ARP and IPv6 neighbour advertisements:
+    /// [`Tracker::neighbour`]. The worker that captured one handles it; ARP counts as no IP packet.
+    pub neighbours: bool,
     /// Messages of TCP connections: [`Tracker::tcp_message`]. The worker that captured the sender's segments
     /// handles them.
     pub tcp: Option<TcpWants>,
@@ -60,6 +63,7 @@ impl Wants {
         media: false,
         calls: false,
         pppoe: false,
+        neighbours: false,
         tcp: None,
     };
 
@@ -102,6 +106,9 @@ pub trait Tracker {
 
     /// A frame of PPPoE without an IP packet. It may be none by its further bytes.
     fn pppoe<S: Sink>(&mut self, _frame: &Frame<'_>, _cx: &mut Context<'_, S>) {}
+
+    /// A frame by which a host may claim an address.
+    fn neighbour<S: Sink>(&mut self, _frame: &Frame<'_>, _cx: &mut Context<'_, S>) {}
 
     /// An RTP packet of a stream. On the packet path: must not allocate.
     fn rtp(&mut self, _packet: &RtpSeen<'_>) {}

@@ -103,7 +103,7 @@ macro_rules! names {
         )+ }
     ) => {
         $(#[doc = $about])+
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $Type { $(
             $(#[doc = $description])+
             $Value,

@@ -26,6 +26,7 @@
 //! | [`call`], [`stream`], [`registration`], [`message`], [`transaction`], [`alarm`] | the records |
 //! | [`identity`], [`subscriber`] | the record of a subscriber's session; when two names are one subscriber's
 //! |
+//! | [`outage`] | records of outages and failovers, and of how long services were available |
 //! | [`amendment`] | what a later record changes of earlier ones |
 #![forbid(unsafe_code)]
 
@@ -42,6 +43,7 @@ pub mod identity;
 pub mod message;
 pub mod network;
 pub mod note;
+pub mod outage;
 pub mod record;
 pub mod registration;
 pub mod stream;
@@ -65,6 +67,9 @@ pub use identity::{HeldAddress, Identity, SessionBegin, SessionEnd, SessionSourc
 pub use message::Message;
 pub use network::{Network, NotANetwork};
 pub use note::{Note, NoteCode};
+pub use outage::{
+    EvidenceKind, Failover, FailoverCause, FailoverSign, Outage, OutageKind, ServiceHour, ServiceRole,
+};
 pub use record::{Field, FieldShape, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};
 pub use stream::{Interval, LostAt, RtcpReport, RtcpReportKind, RttSource, Stream};

@@ -319,6 +319,9 @@ mod tests {
         check::<Message>();
         check::<crate::Transaction>();
         check::<crate::Alarm>();
+        check::<crate::Outage>();
+        check::<crate::Failover>();
+        check::<crate::ServiceHour>();
         check::<crate::Amendment>();
         check::<crate::User>();
         check::<crate::Identity>();

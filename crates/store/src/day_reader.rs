@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use ringtap_model::{Alarm, Call, Id, Message, Registration, Stream, Transaction, Value};
+use ringtap_model::{
+    Alarm, Call, Failover, Id, Message, Outage, Registration, ServiceHour, Stream, Transaction, Value,
+};
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
 
@@ -40,6 +42,9 @@ pub(crate) struct AllDecoders {
     message: Decoders<Message>,
     transaction: Decoders<Transaction>,
     alarm: Decoders<Alarm>,
+    outage: Decoders<Outage>,
+    failover: Decoders<Failover>,
+    service_hour: Decoders<ServiceHour>,
 }
 
 /// A record that can be read.
@@ -96,6 +101,24 @@ impl Readable for Transaction {
 impl Readable for Alarm {
     fn decoders(all: &AllDecoders) -> &Decoders<Self> {
         &all.alarm
+    }
+}
+
+impl Readable for Outage {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.outage
+    }
+}
+
+impl Readable for Failover {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.failover
+    }
+}
+
+impl Readable for ServiceHour {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.service_hour
     }
 }
 

@@ -30,6 +30,8 @@ pub struct RecordCounts {
     pub transactions: u64,
     /// Alarms, also those that were changed.
     pub alarms: u64,
+    /// Outages, failovers and hours of services, also those that were changed.
+    pub outages: u64,
     /// Sessions of subscribers, also those that were changed.
     pub identities: u64,
     /// Amendments: calls whose conversation became another one after their record was made.
@@ -192,6 +194,7 @@ impl RecordCounts {
         self.messages += others.messages;
         self.transactions += others.transactions;
         self.alarms += others.alarms;
+        self.outages += others.outages;
         self.identities += others.identities;
         self.amendments += others.amendments;
     }
@@ -204,6 +207,7 @@ impl RecordCounts {
             RecordType::Message => self.messages += 1,
             RecordType::Transaction => self.transactions += 1,
             RecordType::Alarm => self.alarms += 1,
+            RecordType::Outage | RecordType::Failover | RecordType::ServiceHour => self.outages += 1,
             RecordType::Identity => self.identities += 1,
             RecordType::Amendment => self.amendments += 1,
         }

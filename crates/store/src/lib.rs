@@ -29,11 +29,11 @@
 //! # The files
 //!
 //! `2026-11-21.sqlite` holds the records that began on that day, UTC: calls, streams, registrations,
-//! messages, transactions, alarms, each whole in a compact form, and beside it columns for what is searched
-//! by. The day of a record follows from the record alone, so the same record always goes to the same row:
-//! written twice it changes nothing. `held/` has such files with the records of calls on hold,
-//! which are read when the day itself has been deleted. `identity/` has files of subscribers' sessions, which
-//! only their owner may read.
+//! messages, transactions, alarms, outages, failovers and hours of services, each whole in a compact form,
+//! and beside it columns for what is searched by. The day of a record follows from the record alone, so the
+//! same record always goes to the same row: written twice it changes nothing. `held/` has such files with the
+//! records of calls on hold, which are read when the day itself has been deleted. `identity/` has files of
+//! subscribers' sessions, which only their owner may read.
 //!
 //! | module | holds |
 //! |---|---|
@@ -120,7 +120,7 @@ pub use running::RunningSearch;
 pub use search::{Coverage, Cursor, NotACursor, Page, Search, SearchEnd, SearchOrder};
 pub use settings::{Retain, StoreSettings};
 pub use state::Counts;
-pub use store_writer::{CountsHandle, RecordSender, StoreEvent, StoreWriter};
+pub use store_writer::{AvailabilityRecord, CountsHandle, RecordSender, StoreEvent, StoreWriter};
 
 // The tests of searches once more, with the name that they have for this crate: here a block has few rows, so
 // that most of their calls are in blocks.

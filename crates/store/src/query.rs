@@ -91,10 +91,10 @@ impl Query {
         sql.finish()
     }
 
-    /// The same of alarms, which are searched by time alone.
-    pub(crate) fn of_alarms(&self, day: Day) -> (String, Vec<Value>) {
+    /// The same of records that are searched by time alone: `column` is that of their beginning.
+    pub(crate) fn of_time(&self, column: &str, day: Day) -> (String, Vec<Value>) {
         let mut sql = Sql::of(day);
-        self.filter.0.iter().for_each(|condition| sql.time("raised_us", condition, day));
+        self.filter.0.iter().for_each(|condition| sql.time(column, condition, day));
         sql.finish()
     }
 }

@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use ringtap_model::{Alarm, Call, Condition, Filter, Id, Message, Registration, Stream, Transaction};
+use ringtap_model::{
+    Alarm, Call, Condition, Failover, Filter, Id, Message, Outage, Registration, ServiceHour, Stream,
+    Transaction,
+};
 use rusqlite::types::Value as Sql;
 
 use crate::day_reader::{DayReader, Readable};
@@ -161,7 +164,25 @@ impl Reader {
     /// Alarms that satisfy a query, by the time they were raised: each as it was stored last.
     pub fn alarms(&self, query: &Query) -> Result<Found<Alarm>, Error> {
         let selects = |_: &DayReader, found: &Alarm| Ok(query.filter.selects_alarm(found));
-        self.search(query, |day| query.of_alarms(day), selects)
+        self.search(query, |day| query.of_time("raised_us", day), selects)
+    }
+
+    /// Outages that began in the time of a query: each as it was stored last.
+    pub fn outages(&self, query: &Query) -> Result<Found<Outage>, Error> {
+        let selects = |_: &DayReader, found: &Outage| Ok(query.filter.selects_time(found.from));
+        self.search(query, |day| query.of_time(Outage::START, day), selects)
+    }
+
+    /// Failovers that began in the time of a query: each as it was stored last.
+    pub fn failovers(&self, query: &Query) -> Result<Found<Failover>, Error> {
+        let selects = |_: &DayReader, found: &Failover| Ok(query.filter.selects_time(found.from));
+        self.search(query, |day| query.of_time(Failover::START, day), selects)
+    }
+
+    /// Services by the hours that began in the time of a query: each as it was stored last.
+    pub fn service_hours(&self, query: &Query) -> Result<Found<ServiceHour>, Error> {
+        let selects = |_: &DayReader, found: &ServiceHour| Ok(query.filter.selects_time(found.from));
+        self.search(query, |day| query.of_time(ServiceHour::START, day), selects)
     }
 
     /// The call of that id, if it is stored.

@@ -1,7 +1,8 @@
 //! A record on its way to its table and back: the table, the columns and the day of each type of record.
 
 use ringtap_model::{
-    Alarm, Amendment, Call, Id, Identity, Message, Nanos, Record, Registration, Stream, Transaction,
+    Alarm, Amendment, Call, Failover, Id, Identity, Message, Nanos, Outage, Record, Registration,
+    ServiceHour, Stream, Transaction,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,9 @@ pub(crate) enum RecordType {
     Message,
     Transaction,
     Alarm,
+    Outage,
+    Failover,
+    ServiceHour,
     Identity,
     Amendment,
 }
@@ -189,6 +193,66 @@ impl StoredRecord for Alarm {
     }
 }
 
+impl StoredRecord for Outage {
+    const TYPE: RecordType = RecordType::Outage;
+    const TABLE: &'static str = "outages";
+    const START: &'static str = "from_us";
+    const COLUMNS: &'static str = "id, from_us, format, record";
+    const APART: &'static [&'static str] = &["id"];
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.outage
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn start(&self) -> Nanos {
+        self.from
+    }
+}
+
+impl StoredRecord for Failover {
+    const TYPE: RecordType = RecordType::Failover;
+    const TABLE: &'static str = "failovers";
+    const START: &'static str = "from_us";
+    const COLUMNS: &'static str = "id, from_us, format, record";
+    const APART: &'static [&'static str] = &["id"];
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.failover
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn start(&self) -> Nanos {
+        self.from
+    }
+}
+
+impl StoredRecord for ServiceHour {
+    const TYPE: RecordType = RecordType::ServiceHour;
+    const TABLE: &'static str = "service_hours";
+    const START: &'static str = "from_us";
+    const COLUMNS: &'static str = "id, from_us, format, record";
+    const APART: &'static [&'static str] = &["id"];
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.service_hour
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn start(&self) -> Nanos {
+        self.from
+    }
+}
+
 impl StoredRecord for Identity {
     const TYPE: RecordType = RecordType::Identity;
     const TABLE: &'static str = "identities";
@@ -220,6 +284,9 @@ pub(crate) enum AnyRecord {
     Message(Box<Message>),
     Transaction(Box<Transaction>),
     Alarm(Box<Alarm>),
+    Outage(Box<Outage>),
+    Failover(Box<Failover>),
+    ServiceHour(Box<ServiceHour>),
     Identity(Box<Identity>),
     Amendment(Box<Amendment>),
 }
@@ -269,6 +336,9 @@ impl PendingRecord {
             | AnyRecord::Message(_)
             | AnyRecord::Transaction(_)
             | AnyRecord::Alarm(_)
+            | AnyRecord::Outage(_)
+            | AnyRecord::Failover(_)
+            | AnyRecord::ServiceHour(_)
             | AnyRecord::Identity(_)
             | AnyRecord::Amendment(_) => None,
         };
@@ -296,6 +366,9 @@ impl PendingRecord {
             AnyRecord::Message(message) => message.start(),
             AnyRecord::Transaction(transaction) => transaction.start(),
             AnyRecord::Alarm(alarm) => alarm.start(),
+            AnyRecord::Outage(outage) => outage.start(),
+            AnyRecord::Failover(failover) => failover.start(),
+            AnyRecord::ServiceHour(hour) => hour.start(),
             AnyRecord::Identity(identity) => StoredRecord::start(&**identity),
             AnyRecord::Amendment(amendment) => amendment.start,
         })
@@ -310,6 +383,9 @@ impl PendingRecord {
             AnyRecord::Message(message) => message.json(),
             AnyRecord::Transaction(transaction) => transaction.json(),
             AnyRecord::Alarm(alarm) => alarm.json(),
+            AnyRecord::Outage(outage) => outage.json(),
+            AnyRecord::Failover(failover) => failover.json(),
+            AnyRecord::ServiceHour(hour) => hour.json(),
             AnyRecord::Identity(identity) => identity.json(),
             AnyRecord::Amendment(amendment) => json(&**amendment),
         };
@@ -337,6 +413,9 @@ impl AnyRecord {
             Self::Message(_) => RecordType::Message,
             Self::Transaction(_) => RecordType::Transaction,
             Self::Alarm(_) => RecordType::Alarm,
+            Self::Outage(_) => RecordType::Outage,
+            Self::Failover(_) => RecordType::Failover,
+            Self::ServiceHour(_) => RecordType::ServiceHour,
             Self::Identity(_) => RecordType::Identity,
             Self::Amendment(_) => RecordType::Amendment,
         }
@@ -358,6 +437,9 @@ impl AnyRecord {
             Message::NAME => read(json).map(Self::Message),
             Transaction::NAME => read(json).map(Self::Transaction),
             Alarm::NAME => read(json).map(Self::Alarm),
+            Outage::NAME => read(json).map(Self::Outage),
+            Failover::NAME => read(json).map(Self::Failover),
+            ServiceHour::NAME => read(json).map(Self::ServiceHour),
             Identity::NAME => read(json).map(Self::Identity),
             Amendment::NAME => read(json).map(Self::Amendment),
             _ => None,
@@ -373,6 +455,9 @@ pub(crate) struct Encoders {
     pub(crate) message: Encoder<Message>,
     pub(crate) transaction: Encoder<Transaction>,
     pub(crate) alarm: Encoder<Alarm>,
+    pub(crate) outage: Encoder<Outage>,
+    pub(crate) failover: Encoder<Failover>,
+    pub(crate) service_hour: Encoder<ServiceHour>,
     pub(crate) identity: Encoder<Identity>,
 }
 
@@ -386,6 +471,9 @@ impl Encoders {
             message: encoder()?,
             transaction: encoder()?,
             alarm: encoder()?,
+            outage: encoder()?,
+            failover: encoder()?,
+            service_hour: encoder()?,
             identity: encoder()?,
         })
     }
@@ -471,6 +559,9 @@ mod tests {
                 AnyRecord::Message(Box::new(message())),
                 AnyRecord::Transaction(Box::new(samples::transaction())),
                 AnyRecord::Alarm(Box::new(samples::alarm())),
+                AnyRecord::Outage(Box::new(samples::outage())),
+                AnyRecord::Failover(Box::new(samples::failover())),
+                AnyRecord::ServiceHour(Box::new(samples::service_hour())),
                 AnyRecord::Identity(Box::new(samples::identity())),
             ] {
                 let pending = PendingRecord { from_journal, ..record.into() };

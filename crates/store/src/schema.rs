@@ -12,7 +12,7 @@ use crate::Error;
 /// "RTAP" in `application_id`.
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 /// The version that this program writes.
-pub(crate) const VERSION: i64 = 11;
+pub(crate) const VERSION: i64 = 12;
 /// The first version whose records have the compact form: later ones only add to it.
 pub(crate) const COMPACT: i64 = 8;
 
@@ -138,6 +138,7 @@ CREATE UNIQUE INDEX messages_id ON messages (time_us % 86400000000 / 7200000000,
 /// conversation is another than their record says.
 /// 10: `transactions` outside of calls, and `alarms`.
 /// 11: `call_blocks`, which `blocks` fills. `columns` is of the calls of the rows from the first to the last.
+/// 12: `outages` and `failovers`, and `service_hours`: how available services were.
 const ADDED: &[(i64, &str)] = &[
     (
         9,
@@ -185,6 +186,29 @@ CREATE TRIGGER calls_updated AFTER UPDATE ON calls BEGIN
 END;
 ",
     ),
+    (
+        12,
+        "
+CREATE TABLE outages (
+    number INTEGER PRIMARY KEY, id BLOB NOT NULL, from_us INTEGER NOT NULL, format INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+CREATE INDEX outages_from ON outages (from_us / 1000000 % 86400);
+CREATE UNIQUE INDEX outages_id ON outages (from_us % 86400000000 / 7200000000, id);
+CREATE TABLE failovers (
+    number INTEGER PRIMARY KEY, id BLOB NOT NULL, from_us INTEGER NOT NULL, format INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+CREATE INDEX failovers_from ON failovers (from_us / 1000000 % 86400);
+CREATE UNIQUE INDEX failovers_id ON failovers (from_us % 86400000000 / 7200000000, id);
+CREATE TABLE service_hours (
+    number INTEGER PRIMARY KEY, id BLOB NOT NULL, from_us INTEGER NOT NULL, format INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+CREATE INDEX service_hours_from ON service_hours (from_us / 1000000 % 86400);
+CREATE UNIQUE INDEX service_hours_id ON service_hours (from_us % 86400000000 / 7200000000, id);
+",
+    ),
 ];
 
 /// Adds to a file of a version from [`COMPACT`] on what it lacks, and returns whether that was anything. Its
@@ -212,7 +236,7 @@ mod tests {
     use super::*;
 
     /// The columns of the beginning of records.
-    const TIMES: [&str; 4] = ["start_us", "first_us", "time_us", "raised_us"];
+    const TIMES: [&str; 5] = ["start_us", "first_us", "time_us", "raised_us", "from_us"];
 
     #[test]
     fn a_second_time_changes_nothing() {
@@ -231,13 +255,24 @@ mod tests {
             "messages_time",
             "transactions_time",
             "alarms_raised",
+            "outages_from",
+            "failovers_from",
+            "service_hours_from",
         ] {
             let found = TIMES.iter().any(|time| sql(index).contains(&second_of_day(time)));
             assert!(found, "{index}");
         }
-        for index in
-            ["calls_id", "streams_call", "registrations_id", "messages_id", "transactions_id", "alarms_id"]
-        {
+        for index in [
+            "calls_id",
+            "streams_call",
+            "registrations_id",
+            "messages_id",
+            "transactions_id",
+            "alarms_id",
+            "outages_id",
+            "failovers_id",
+            "service_hours_id",
+        ] {
             let sql = sql(index);
             let found = TIMES.iter().any(|time| sql.contains(&part_of_day(time)));
             assert!(found, "{sql}");

@@ -50,7 +50,8 @@ impl RecordCounts {
     /// Records of all kinds.
     pub fn records(&self) -> u64 {
         let outside_calls = self.registrations + self.messages + self.transactions;
-        self.calls + self.streams + outside_calls + self.alarms + self.identities + self.amendments
+        let judged = self.alarms + self.outages;
+        self.calls + self.streams + outside_calls + judged + self.identities + self.amendments
     }
 }
 
@@ -173,6 +174,10 @@ impl SharedState {
             messages: get(&counts[RecordType::Message as usize]),
             transactions: get(&counts[RecordType::Transaction as usize]),
             alarms: get(&counts[RecordType::Alarm as usize]),
+            outages: [RecordType::Outage, RecordType::Failover, RecordType::ServiceHour]
+                .map(|record_type| get(&counts[record_type as usize]))
+                .iter()
+                .sum(),
             identities: get(&counts[RecordType::Identity as usize]),
             amendments: get(&counts[RecordType::Amendment as usize]),
             days: 0,

@@ -96,6 +96,9 @@ impl<'t> Tables<'t> {
             AnyRecord::Message(message) => self.message(message),
             AnyRecord::Transaction(transaction) => self.transaction(transaction),
             AnyRecord::Alarm(alarm) => self.other(&**alarm, &[]),
+            AnyRecord::Outage(outage) => self.other(&**outage, &[]),
+            AnyRecord::Failover(failover) => self.other(&**failover, &[]),
+            AnyRecord::ServiceHour(hour) => self.other(&**hour, &[]),
             // Sessions have files of their own.
             AnyRecord::Identity(_) => Ok(()),
             AnyRecord::Amendment(amendment) => self.amendment(amendment),

@@ -100,6 +100,7 @@ fn records_come_back_whole() {
             messages: 1,
             transactions: 1,
             alarms: 1,
+            outages: 0,
             identities: 0,
             amendments: 0,
             days: 2

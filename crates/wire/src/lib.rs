@@ -41,12 +41,14 @@
 //! | [`radius`] | who was let into a network, and which addresses it was given |
 //! | [`dhcp`] | which addresses a server lends to a client, and where that client is attached |
 //! | [`pppoe`] | who logs in on a line by PPP, and which addresses both sides agree on |
+//! | [`neighbour`] | nothing: it tells frames by which hosts claim addresses, of ARP and IPv6 |
 //! | [`unfollowed`] | nothing: it names protocols of telephony that no tracker follows |
 #![forbid(unsafe_code)]
 
 pub mod dhcp;
 pub mod frame;
 pub mod hep;
+pub mod neighbour;
 pub mod pppoe;
 pub mod quality;
 pub mod radius;

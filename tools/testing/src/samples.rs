@@ -4,10 +4,11 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use ringtap_model::{
-    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, Failure, HeldAddress, Hz, Id, Identity,
-    Interval, LostAt, Message, MethodCount, Nanos, Party, Protocol, QualityReport, QualityReportKind,
-    QualityView, Recorded, Registration, RegistrationState, RtcpReport, RtcpReportKind, RttSource,
-    SessionBegin, SessionSource, Severity, Stream, Transaction, Transport, User,
+    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, EvidenceKind, Failover, FailoverSign,
+    Failure, HeldAddress, Hz, Id, Identity, Interval, LostAt, Message, MethodCount, Nanos, Outage,
+    OutageKind, Party, Protocol, QualityReport, QualityReportKind, QualityView, Recorded, Registration,
+    RegistrationState, RtcpReport, RtcpReportKind, RttSource, ServiceHour, ServiceRole, SessionBegin,
+    SessionSource, Severity, Stream, Transaction, Transport, User,
 };
 
 /// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
@@ -388,6 +389,71 @@ pub fn alarm() -> Alarm {
         acknowledged_by: None,
         comment: None,
         silenced_until: None,
+    }
+}
+
+/// An outage of a second and a half that has ended.
+pub fn outage() -> Outage {
+    Outage {
+        id: Id([8; 16]),
+        service: endpoint(10, 5060),
+        transport: Transport::Udp,
+        role: ServiceRole::Monitored,
+        kind: OutageKind::Unanswered,
+        from: START,
+        last_answer: Some(START.since(Nanos::from_millis(20))),
+        first_unanswered: START,
+        first_answer: Some(START + Nanos::from_millis(1_500)),
+        last: START + Nanos::from_millis(1_500),
+        down_ms: 1_500.0,
+        unobserved_ms: 0.0,
+        requests: 12,
+        sent: 31,
+        clients: 4,
+        refused: None,
+    }
+}
+
+/// The failover of [`outage`].
+pub fn failover() -> Failover {
+    Failover {
+        id: Id([9; 16]),
+        from: START,
+        until: Some(START + Nanos::from_millis(1_500)),
+        down_ms: 1_500.0,
+        causes: vec!["proxy_lost".into()],
+        services: vec!["192.0.2.10:5060/udp".into()],
+        outages: vec![outage().id],
+        evidence: vec![FailoverSign {
+            kind: EvidenceKind::ArpMoved,
+            first: START + Nanos::from_millis(1_300),
+            last: START + Nanos::from_millis(1_350),
+            count: 5,
+            address: "192.0.2.10".into(),
+            from: Some("02:00:00:00:00:01".into()),
+            to: Some("02:00:00:00:00:02".into()),
+        }],
+    }
+}
+
+/// An hour of the service of [`outage`].
+pub fn service_hour() -> ServiceHour {
+    ServiceHour {
+        id: Id([10; 16]),
+        service: endpoint(10, 5060),
+        transport: Transport::Udp,
+        role: ServiceRole::Monitored,
+        from: START,
+        first: START,
+        last: START + Nanos::from_secs(60),
+        requests: 600,
+        answered: 588,
+        answered_late: 8,
+        unanswered: 12,
+        undecided: 0,
+        outages: 1,
+        observed_ms: 60_000.0,
+        down_ms: 1_500.0,
     }
 }
 

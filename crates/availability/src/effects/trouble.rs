@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use ringtap_model::{Endpoint, Nanos, Transport};
 
 use super::facts::{Attempt, CallFacts, LONGEST_SET_UP, RegisterFacts};
-use crate::evidence::{EvidenceKind, Place};
+use crate::evidence::{EvidenceKind, Place, is_move};
 use crate::failover::Failover;
 use crate::record::{Outage, OutageKind, Role};
 use crate::settings::{GIVEN_UP, T1};
@@ -63,7 +63,7 @@ impl Trouble {
                 (EvidenceKind::InviteRetried, Some(Place::Service(service))) => {
                     (TroubleKind::Retried, Some(service))
                 }
-                (kind, _) if kind.is_move() || kind == EvidenceKind::AddressConflict => {
+                (kind, _) if is_move(kind) || kind == EvidenceKind::AddressConflict => {
                     (TroubleKind::Moved, None)
                 }
                 _ => continue,

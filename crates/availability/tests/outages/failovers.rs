@@ -10,13 +10,18 @@ use crate::wire::{OTHER, PHONE, PROXY, Wire, at};
 const A: [u8; 6] = [2, 0, 0, 0, 0, 1];
 const B: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-/// ARP announcements (RFC 5227) of the proxy's address.
+/// An ARP announcement (RFC 5227) of the proxy's address.
+pub(crate) fn announcement(mac: [u8; 6]) -> Vec<u8> {
+    let address = [192, 0, 2, 1];
+    let body = [&[0, 1, 8, 0, 6, 4, 0, 1][..], &mac, &address, &[0; 6], &address].concat();
+    [&[0xff; 6][..], &mac, &[8, 6], &body].concat()
+}
+
+/// Announcements of it.
 fn announced(claims: &[(f64, [u8; 6])]) -> Vec<Evidence> {
     let mut link = LinkWatch::default();
     for (number, (seconds, mac)) in claims.iter().enumerate() {
-        let address = [192, 0, 2, 1];
-        let body = [&[0, 1, 8, 0, 6, 4, 0, 1][..], mac, &address, &[0; 6], &address].concat();
-        let data = [&[0xff; 6][..], mac, &[8, 6], &body].concat();
+        let data = announcement(*mac);
         let (time, wire_len) = (at(*seconds), data.len() as u32);
         link.frame(&Frame { time, number: number as u64 + 1, link: LinkType(1), wire_len, data: &data });
     }
@@ -30,7 +35,7 @@ fn joined(wire: Wire, signs: &[Evidence]) -> Vec<Failover> {
 }
 
 /// OPTIONS each second, but from `down` to `up`, when they are repeated in vain.
-fn pings(wire: &mut Wire, service: &str, (down, up): (u32, u32)) {
+pub(crate) fn pings(wire: &mut Wire, service: &str, (down, up): (u32, u32)) {
     for second in 0..30 {
         let (from, id) = (f64::from(second), format!("{service}-{second}"));
         let is_down = (down..up).contains(&second);

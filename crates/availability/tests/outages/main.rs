@@ -5,4 +5,5 @@ mod captures;
 mod effects;
 mod failovers;
 mod services;
+mod watch;
 mod wire;

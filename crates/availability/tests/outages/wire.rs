@@ -11,7 +11,7 @@ use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registratio
 use ringtap_wire::frame::udp_datagram;
 
 /// LINKTYPE_RAW: a frame begins with IP.
-const RAW: LinkType = LinkType(101);
+pub(crate) const RAW: LinkType = LinkType(101);
 const START: Nanos = Nanos::from_secs(1_700_000_000);
 
 pub(crate) const PROXY: &str = "192.0.2.1:5060";
@@ -107,6 +107,12 @@ impl Wire {
         let mut effects = effects(&failovers, &found.observed);
         assert_eq!((failovers.len(), effects.len()), (1, 1), "{failovers:?}");
         (failovers[0].clone(), effects.remove(0), found.observed)
+    }
+
+    /// Its frames in order of time.
+    pub(crate) fn frames(&mut self) -> &[(Nanos, Vec<u8>)] {
+        self.frames.sort_by_key(|(time, _)| *time);
+        &self.frames
     }
 
     fn feed<X: Tracker>(mut self, engine: &mut Engine<X>, sink: &mut Found) {

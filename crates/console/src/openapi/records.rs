@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ringtap_model::record::{Field, FieldType, Unit};
 use ringtap_model::{
-    Alarm, Call, Dtmf, Failure, Interval, Join, MethodCount, Note, QualityReport, Record, RtcpReport, Stream,
-    User,
+    Alarm, Call, Dtmf, Failover, FailoverSign, Failure, Interval, Join, MethodCount, Note, Outage,
+    QualityReport, Record, RtcpReport, Stream, User,
 };
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
@@ -48,13 +48,17 @@ records! {
     AlarmRecord of Alarm;
     /// A user.
     UserRecord of User;
+    /// A time in which a service served nobody.
+    OutageRecord of Outage;
+    /// A failover.
+    FailoverRecord of Failover;
 }
 
 /// What a record is called in lists of parts and here, and its schema.
 type Part = (&'static str, &'static str, fn() -> RefOr<Schema>);
 
 /// Records that are part of others.
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     (Dtmf::NAME, "Digit", || schema::<Dtmf>(None)),
     (Join::NAME, "Join", || schema::<Join>(None)),
     (Note::NAME, "Note", || schema::<Note>(None)),
@@ -63,6 +67,7 @@ const PARTS: [Part; 8] = [
     (QualityReport::NAME, "QualityReport", || schema::<QualityReport>(None)),
     (MethodCount::NAME, "MethodCount", || schema::<MethodCount>(None)),
     (Failure::NAME, "Failure", || schema::<Failure>(None)),
+    (FailoverSign::NAME, "FailoverSign", || schema::<FailoverSign>(None)),
 ];
 
 /// Adds the schemas of what a record has lists of.

@@ -6,6 +6,7 @@ pub(crate) mod account;
 pub(crate) mod alarms;
 pub(crate) mod assistants;
 pub(crate) mod audit;
+pub(crate) mod availability;
 pub(crate) mod call;
 pub(crate) mod calls;
 pub(crate) mod deletions;

@@ -3,6 +3,7 @@
 
 mod account;
 mod authority;
+mod availability;
 mod certified;
 mod client;
 mod given_up;

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use ringtap_alarm::Event;
+use ringtap_alarm::{Event, HealthFigure};
 use ringtap_engine::{CallNumber, CallPhase, IntervalSeen, RegistrationAttempt};
-use ringtap_model::Call;
+use ringtap_model::{Call, Nanos};
 
 use super::events::LiveEvents;
 
@@ -42,6 +42,11 @@ impl AlarmFeed {
 
     pub(crate) fn registration(&self, attempt: &RegistrationAttempt<'_>) {
         self.send(Some(self.events.registration(attempt)));
+    }
+
+    /// A figure of the services that are followed.
+    pub(crate) fn health(&self, time: Nanos, figure: HealthFigure, subject: &str, value: f64) {
+        self.send(Some(Event::Health { time, figure, subject: subject.into(), value }));
     }
 
     fn send(&self, event: Option<Event>) {

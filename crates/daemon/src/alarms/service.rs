@@ -121,11 +121,11 @@ impl Judge {
         loop {
             let ended = match self.events.recv_timeout(STEP) {
                 Ok(event) => {
-                    self.event(&event);
+                    self.event(event);
                     // As many as there are, but not for longer than a step.
-                    for event in self.events.try_iter().take(AT_ONCE) {
-                        self.newest = self.newest.max(event.time());
-                        self.evaluator.event(&event);
+                    for _ in 0..AT_ONCE {
+                        let Ok(event) = self.events.try_recv() else { break };
+                        self.event(event);
                     }
                     false
                 }
@@ -150,9 +150,13 @@ impl Judge {
         }
     }
 
-    fn event(&mut self, event: &Event) {
+    fn event(&mut self, mut event: Event) {
+        // In a replay at full speed, who follows services may be far behind the workers.
+        if let (true, Event::Health { time, .. }) = (self.is_replay, &mut event) {
+            *time = self.newest.max(*time);
+        }
         self.newest = self.newest.max(event.time());
-        self.evaluator.event(event);
+        self.evaluator.event(&event);
     }
 
     /// Looks at the monitor itself, and judges.

@@ -25,6 +25,7 @@ impl Config {
             self.spool.check(),
             self.retention.check(self.spool.directory()),
             self.radius.check(self.store.sessions_retained().0),
+            self.availability.check(),
             self.check_country(),
             self.intercept.check(),
             self.warrants.check(),

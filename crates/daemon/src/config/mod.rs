@@ -7,6 +7,7 @@ mod alarm_config;
 mod alarm_names;
 mod alarm_rule;
 mod alarms;
+mod availability;
 mod capture;
 mod check;
 pub(crate) mod compiled_rules;
@@ -52,6 +53,7 @@ use toml::de::DeTable;
 pub use alarm_config::AlarmConfig;
 use alarm_rule::AlarmRule;
 use alarms::Alarms;
+use availability::Availability;
 pub(crate) use capture::Capture;
 use conversations::Conversations;
 use country::Country;
@@ -157,6 +159,7 @@ sections! {
     quality: Quality,
     identity: Identity,
     radius: Radius,
+    availability: Availability,
     intercept: Intercept,
     warrants: WarrantPages,
     conversations: Conversations,

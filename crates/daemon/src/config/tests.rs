@@ -71,6 +71,14 @@ const WRONG_FILES: &[(&str, &str)] = &[
          delete sessions that go on: for example 12h",
     ),
     (
+        "[capture]\ninterfaces = [\"eth0\"]\n[availability]\nservices = [\"192.0.2.0/24\"]\n",
+        "x.toml:4: [availability] services: has no effect without follow = true: set both, or neither",
+    ),
+    (
+        "[capture]\ninterfaces = [\"eth0\"]\n[availability]\nfollow = true\nafter = \"10ms\"\n",
+        "x.toml:5: [availability] after: must be from 50ms to 10m, for example 500ms",
+    ),
+    (
         "[capture]\ninterfaces = [\"eth0\"]\n[spool]\ncompress = \"gzip\"\n",
         "x.toml:4: [spool] compress: \"gzip\" is not \"none\" or \"zstd\"",
     ),
@@ -91,8 +99,8 @@ const WRONG_FILES: &[(&str, &str)] = &[
     (
         "wombat = 1\n",
         "x.toml:1: wombat: is outside of any section; the sections are [capture], [engine], [quality], \
-         [identity], [radius], [intercept], [warrants], [conversations], [store], [kpi], [alarms], [hooks], \
-         [journal], [spool], [retention], [metrics], [log], [process]",
+         [identity], [radius], [availability], [intercept], [warrants], [conversations], [store], [kpi], \
+         [alarms], [hooks], [journal], [spool], [retention], [metrics], [log], [process]",
     ),
     (
         "capture = 1\n",

@@ -88,7 +88,16 @@ fn snapshot(shared_status: &SharedStatus) -> Snapshot {
     let targets = vec![("pager".into(), ringtap_notify::Counts::default(), 0)];
     let hooks = vec![HookFigures { hook: "archive".into(), counts: HookCounts::default(), waiting: 0 }];
     let radius = Some(crate::radius::Seen::default());
-    Snapshot { notices: NoticeFigures { targets, dropped: 0 }, hooks, radius, ..shared_status.snapshot() }
+    let service = ringtap_availability::summaries([ringtap_testing::samples::service_hour()]);
+    let mut known = crate::availability_figures::Known { monitored: service, ..Default::default() };
+    known.figures.failovers.insert("proxy_lost", 1);
+    Snapshot {
+        notices: NoticeFigures { targets, dropped: 0 },
+        hooks,
+        radius,
+        availability: Some(known),
+        ..shared_status.snapshot()
+    }
 }
 
 /// Each name is valid, unique, has a help text and is in the manual.

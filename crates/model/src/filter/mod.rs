@@ -236,14 +236,6 @@ impl Condition {
     pub fn fits_alarms(&self) -> bool {
         matches!(self, Self::Since(_) | Self::Until(_))
     }
-
-    fn holds_for_alarm(&self, alarm: &Alarm) -> bool {
-        match self {
-            Self::Since(since) => is_since(alarm.raised, *since),
-            Self::Until(until) => !is_since(alarm.raised, *until),
-            _ => false,
-        }
-    }
 }
 
 impl Filter {
@@ -298,9 +290,18 @@ impl Filter {
         self.0.iter().all(|condition| condition.holds_for_transaction(transaction))
     }
 
+    /// Whether a record that began then satisfies every condition: those of time are all that it can.
+    pub fn selects_time(&self, time: Nanos) -> bool {
+        self.0.iter().all(|condition| match condition {
+            Condition::Since(since) => is_since(time, *since),
+            Condition::Until(until) => !is_since(time, *until),
+            _ => false,
+        })
+    }
+
     /// Whether `alarm` satisfies every condition.
     pub fn selects_alarm(&self, alarm: &Alarm) -> bool {
-        self.0.iter().all(|condition| condition.holds_for_alarm(alarm))
+        self.selects_time(alarm.raised)
     }
 }
 

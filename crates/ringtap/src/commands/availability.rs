@@ -2,10 +2,12 @@
 
 mod effects;
 mod results;
+mod stored;
 mod table;
 
 use std::any::Any;
 use std::io;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, value_parser};
@@ -16,11 +18,12 @@ use ringtap_engine::{Sink, StreamEnd};
 use ringtap_model::{Call, Message, Nanos, Registration};
 use ringtap_report::json;
 use ringtap_report::text::counted;
+use ringtap_report::time::Moment;
 
 use results::Results;
 
 use crate::exit::Exit;
-use crate::input::{Input, InputFiles, Listener};
+use crate::input::{Input, Listener, Unpacking};
 use crate::page::LineFormat;
 use crate::screen::Screen;
 
@@ -36,8 +39,21 @@ use crate::screen::Screen;
 #[derive(Args, Debug)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct AvailabilityArgs {
+    /// Capture files; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "store", conflicts_with = "store")]
+    files: Vec<PathBuf>,
     #[command(flatten)]
-    input: InputFiles,
+    unpacking: Unpacking,
+    /// Instead of captures: directory of the database in which `ringtap run` stores outages, with `follow =
+    /// true` in [availability] of its configuration
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["after", "observe", "telephones", "max_unpacked"])]
+    store: Option<PathBuf>,
+    /// With --store: what began at this time or later
+    #[arg(long, value_name = "TIME", conflicts_with = "files")]
+    since: Option<Moment>,
+    /// With --store: what began before this time
+    #[arg(long, value_name = "TIME", conflicts_with = "files")]
+    until: Option<Moment>,
     /// Milliseconds without any answer, while requests wait, that make an outage
     #[arg(long, value_name = "MS", default_value_t = 500)]
     #[arg(value_parser = value_parser!(u64).range(50..=600_000))]
@@ -57,6 +73,7 @@ const EXAMPLES: &str = "\
 Examples:
   ringtap availability proxy.pcapng
   ringtap availability --observe 60 trunk-*.pcap.gz
+  ringtap availability --store /var/lib/ringtap/records --since 2026-11-20
   ringtap availability --format jsonl proxy.pcapng | jq -r 'select(.type == \"outage\") | .down_ms'";
 
 const WRITING: &str = "cannot write the results";
@@ -64,12 +81,18 @@ const WRITING: &str = "cannot write the results";
 impl AvailabilityArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
+        if let Some(directory) = &self.store {
+            let (findings, failovers) = stored::read(directory, self.since, self.until, screen)?;
+            let results = Results { failovers: &failovers, effects: None, findings: &findings };
+            self.print(&results, screen).context(WRITING)?;
+            return Ok(Exit::Done);
+        }
         let settings = Settings {
             after: Nanos::from_millis(self.after),
             observe: Nanos::from_secs(self.observe),
             ..Settings::default()
         };
-        let input = Input::open(&self.input.files, self.input.unpacking)?;
+        let input = Input::open(&self.files, self.unpacking)?;
         let bar = input.progress(screen, "reading");
         let mut found = Found::default();
         let mut link = LinkWatch::default();
@@ -85,7 +108,11 @@ impl AvailabilityArgs {
             findings.outages.retain(|outage| outage.role != Role::Telephone);
             findings.services.retain(|service| service.role != Role::Telephone);
         }
-        let results = Results { failovers: &failovers, effects: &effects, findings: &findings, totals };
+        let results = Results {
+            failovers: &failovers,
+            effects: Some((&effects, totals)),
+            findings: &findings,
+        };
         self.print(&results, screen).context(WRITING)?;
         remark(&findings.counts, &totals, screen);
         Ok(pass.exit(screen))

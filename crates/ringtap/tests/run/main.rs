@@ -38,6 +38,7 @@
 mod alarms;
 mod asked;
 mod assisted;
+mod availability;
 mod carried;
 mod checked;
 mod console;

@@ -24,7 +24,7 @@ pub use event::StoreEvent;
 use event::{OnEvent, report};
 use journal_thread::{JournalJob, JournalThread};
 use sender::Job;
-pub use sender::RecordSender;
+pub use sender::{AvailabilityRecord, RecordSender};
 use thread::WriterThread;
 
 /// Writes records to the day files, or to the outbox while those are slow or unavailable.

@@ -4,7 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
-use ringtap_model::{Alarm, Call, Id, Identity, Message, Nanos, Registration, Stream, Transaction};
+use ringtap_model::{
+    Alarm, Call, Failover, Id, Identity, Message, Nanos, Outage, Registration, ServiceHour, Stream,
+    Transaction,
+};
 
 use super::journal_thread::JournalJob;
 use crate::journal::CallNote;
@@ -19,12 +22,24 @@ pub(super) enum Job {
     Message(Box<Message>),
     Transaction(Box<Transaction>),
     Alarm(Box<Alarm>),
+    Availability(AvailabilityRecord),
     Identity(Box<Identity>),
     /// A call from the journal, with what the spool has of its streams.
     Recovered(Box<Call>, Vec<Stream>),
     /// A stream of such a call, which goes on.
     RecoveredStream(Box<Stream>),
     Flush(SyncSender<()>),
+}
+
+/// What is stored of the availability of services.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AvailabilityRecord {
+    /// A time in which a service served nobody.
+    Outage(Box<Outage>),
+    /// One failure, and how it was got over.
+    Failover(Box<Failover>),
+    /// How available a service was in an hour.
+    Hour(Box<ServiceHour>),
 }
 
 /// Sends the records of one thread to the writer. It never waits.
@@ -111,6 +126,24 @@ impl RecordSender {
         if !self.send(Job::Alarm(Box::new(alarm)), true) {
             self.shared.dropped(RecordType::Alarm, 1);
         }
+    }
+
+    /// An outage, a failover or the hour of a service began, or changed: it replaces what is stored of it.
+    ///
+    /// # Errors
+    ///
+    /// The queue has no room: the record comes back, to be sent again later.
+    pub fn availability(&self, record: AvailabilityRecord) -> Result<(), AvailabilityRecord> {
+        self.try_send(Job::Availability(record)).map_err(|job| match job {
+            Job::Availability(record) => record,
+            // INVARIANT: the job that comes back is the one that was sent.
+            _ => unreachable!("another job came back"),
+        })
+    }
+
+    /// Counts outages, failovers and hours of services that nobody will send again.
+    pub fn availability_dropped(&self, count: u64) {
+        self.shared.dropped(RecordType::Outage, count);
     }
 
     /// A session of a subscriber began, changed or ended: it replaces what is stored of it.
@@ -206,6 +239,7 @@ impl fmt::Debug for Job {
             Self::Message(_) => "Message",
             Self::Transaction(_) => "Transaction",
             Self::Alarm(_) => "Alarm",
+            Self::Availability(_) => "Availability",
             Self::Identity(_) => "Identity",
             Self::Recovered(..) => "Recovered",
             Self::RecoveredStream(_) => "RecoveredStream",

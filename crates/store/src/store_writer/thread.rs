@@ -10,7 +10,7 @@ use ringtap_model::{Call, Id, Nanos};
 
 use super::event::{OnEvent, StoreEvent, report};
 use super::journal_thread::JournalJob;
-use super::sender::Job;
+use super::sender::{AvailabilityRecord, Job};
 use crate::Error;
 use crate::annotate::Annotate;
 use crate::day_files::DayFiles;
@@ -162,6 +162,11 @@ impl WriterThread {
             Job::Message(message) => self.add(AnyRecord::Message(message)),
             Job::Transaction(transaction) => self.add(AnyRecord::Transaction(transaction)),
             Job::Alarm(alarm) => self.add(AnyRecord::Alarm(alarm)),
+            Job::Availability(AvailabilityRecord::Outage(outage)) => self.add(AnyRecord::Outage(outage)),
+            Job::Availability(AvailabilityRecord::Failover(failover)) => {
+                self.add(AnyRecord::Failover(failover));
+            }
+            Job::Availability(AvailabilityRecord::Hour(hour)) => self.add(AnyRecord::ServiceHour(hour)),
             Job::Identity(identity) => self.add(AnyRecord::Identity(identity)),
             Job::Recovered(mut call, streams) => {
                 self.annotate(&mut call);

@@ -1,6 +1,7 @@
 //! The tables of `ringtap availability`.
 
 use std::io::{self, Write};
+use std::iter;
 
 use ringtap_availability::{Failover, Outage, OutageKind, Place, ServiceSummary};
 use ringtap_model::Nanos;
@@ -56,10 +57,12 @@ pub(super) fn write(
         (results.failovers, &results.findings.outages, &results.findings.services);
     if !failovers.is_empty() {
         let dated = table::day(out, failovers.iter().map(|failover| failover.from), colour)?;
+        let effects = results.effects.map_or(&[][..], |(effects, _)| effects);
+        let of_each = effects.iter().map(told).chain(iter::repeat(Vec::new()));
         let below: Vec<Vec<String>> = failovers
             .iter()
-            .zip(results.effects)
-            .map(|(failover, effects)| [told(effects), vec![evidence(failover, dated)]].concat())
+            .zip(of_each)
+            .map(|(failover, told)| [told, vec![evidence(failover, dated)]].concat())
             .collect();
         let rows = failovers.iter().map(|row| failed_over(row, dated));
         let told = |row: usize| {
@@ -83,7 +86,7 @@ pub(super) fn write(
     }
     let found = counted(outages.len() as u64, "outage");
     writeln!(out, "{found} of {} that answered at some time", counted(shown.len() as u64, "service"))?;
-    match total(&results.totals) {
+    match results.effects.and_then(|(_, totals)| total(&totals)) {
         Some(total) if !failovers.is_empty() => writeln!(out, "{total}"),
         _ => Ok(()),
     }

@@ -1,0 +1,94 @@
+//! Outages, failovers and services of the database.
+
+use std::time::Duration;
+
+use ringtap_model::{Id, Nanos};
+use ringtap_store::settings::{Retain, StoreSettings};
+use ringtap_store::{AvailabilityRecord, StoreWriter};
+use ringtap_testing::samples;
+use serde_json::json;
+
+use crate::server::Server;
+
+/// Stores three outages an hour apart, a failover and the hour of a service, as the daemon does.
+fn fill(server: &Server) {
+    let dir = tempfile::tempdir().unwrap();
+    let settings = StoreSettings {
+        directory: server.records(),
+        queue: 100,
+        cache: 1 << 20,
+        outbox: dir.path().join("outbox"),
+        outbox_size: 1 << 20,
+        journal: None,
+        retain: Retain::default(),
+    };
+    let (writer, _) = StoreWriter::open(&settings, |_| ()).unwrap();
+    let sender = writer.sender().unwrap();
+    for number in 0..3 {
+        let mut outage = samples::outage();
+        (outage.id, outage.from) =
+            (Id([number; 16]), outage.from + Nanos::from_secs(3_600 * u64::from(number)));
+        // As it began, and as it ended: one record.
+        let began = ringtap_model::Outage { first_answer: None, ..outage.clone() };
+        for record in [began, outage] {
+            sender.availability(AvailabilityRecord::Outage(Box::new(record))).unwrap();
+        }
+    }
+    sender.availability(AvailabilityRecord::Failover(Box::new(samples::failover()))).unwrap();
+    sender.availability(AvailabilityRecord::Hour(Box::new(samples::service_hour()))).unwrap();
+    drop(sender);
+    assert_eq!(writer.close(Duration::from_secs(60)).written.outages, 8);
+}
+
+#[test]
+fn outages_failovers_and_services_by_time_and_service() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    let empty = ana.json("/api/v1/availability/outages");
+    assert_eq!(empty, json!({"outages": [], "complete": true}));
+    fill(&server);
+    let list = ana.json("/api/v1/availability/outages");
+    let outages = list["outages"].as_array().unwrap();
+    let from: Vec<u64> = outages.iter().map(|outage| outage["from_us"].as_u64().unwrap()).collect();
+    let start = samples::START.micros();
+    assert_eq!(from, [2, 1, 0].map(|hour| start + hour * 3_600_000_000), "the newest first");
+    assert!(outages.iter().all(|outage| outage["first_answer_us"].is_u64()), "{list}");
+    assert_eq!((&outages[0]["service"], &list["complete"]), (&json!("192.0.2.10:5060"), &json!(true)));
+
+    let of =
+        |what: &str, query: &str| ana.json(&format!("/api/v1/availability/{what}?{query}"))[what].clone();
+    let count = |what: &str, query: &str| of(what, query).as_array().unwrap().len();
+    assert_eq!(count("outages", &format!("from_us={}", start + 1)), 2);
+    assert_eq!(count("outages", &format!("until_us={}", start + 1)), 1);
+    for (service, expected) in [
+        ("192.0.2.10", 3),
+        ("192.0.2.10:5060", 3),
+        ("192.0.2.10:5060/udp", 3),
+        ("192.0.2.1", 0),
+        ("192.0.2.10:5060/tcp", 0),
+    ] {
+        assert_eq!(count("outages", &format!("service={service}")), expected, "{service}");
+    }
+    let failovers = of("failovers", "service=192.0.2.10");
+    assert_eq!(
+        (&failovers[0]["causes"], &failovers[0]["outages"][0]),
+        (&json!(["proxy_lost"]), &json!("08".repeat(16)))
+    );
+    assert_eq!(failovers[0]["evidence"][0]["kind"], "arp_moved");
+    let services = of("services", &format!("from_us={}", start + 1));
+    assert_eq!((&services[0]["availability_pct"], &services[0]["requests"]), (&json!(97.5), &json!(600)));
+    assert_eq!(count("services", "service=192.0.2.1"), 0);
+    let wrong = ana.get("/api/v1/availability/outages?servcie=x");
+    assert_eq!(wrong.status, 400);
+}
+
+#[test]
+fn whoever_sees_some_calls_only_sees_no_outages() {
+    let server = Server::start();
+    fill(&server);
+    for what in ["outages", "failovers", "services"] {
+        let path = format!("/api/v1/availability/{what}");
+        assert_eq!(server.login("ten").get(&path).status, 403, "{what}");
+        assert_eq!(server.login("nat").get(&path).status, 403, "{what}");
+    }
+}
