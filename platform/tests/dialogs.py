@@ -232,7 +232,70 @@ def late(folder):
     forgotten(folder, "after a PBX was late")
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late)}
+def told_of(telephone, waits, inside, what, patience=30):
+    """Waits for a NOTIFY that says so much of its mailbox; returns it."""
+    def has():
+        telephone.notes.extend(telephone("notes"))
+        return [each for each in telephone.notes if each["inside"] == inside and f"Voice-Message: {waits}" in each["body"]]
+    got = nodes.wait(has, lambda: f"{what}: {telephone.user} is not told {waits}, but {telephone.notes}", patience=patience)[-1]
+    telephone.notes = [each for each in telephone.notes if each["inside"] != inside]
+    check(got["event"] == "message-summary", f"{what}: {got}")
+    check(f"Messages-Waiting: {'no' if waits.startswith('0/') else 'yes'}" in got["body"], f"{what}: {got}")
+    return got
+
+
+def mailbox(folder):
+    """A telephone is told what waits when it registers, when it subscribes, and when that changes, also by the next owner of the address."""
+    database, user = nodes.Node(folder, checks.DATABASES[0]), "1078"
+    ask = ("mysql", "--batch", "--skip-column-names", "--execute")
+    database(*ask, f"DELETE FROM asterisk.voicemessages WHERE mailboxuser = '{user}'")
+    row = "INSERT INTO asterisk.voicemessages (dir, msgnum, recording, mailboxuser, mailboxcontext) VALUES ('/var/spool/asterisk/voicemail/default/"
+    database(*ask, f"{row}{user}/Old', 0, 'x', '{user}', 'default')")
+    # The proxies read it every few seconds.
+    time.sleep(12)
+    with telephones_of(folder, own=(user, "udp"), tcp=(user, "tcp"), other=("1079", "udp")) as (own, tcp, other):
+        own.registers()
+        told_of(own, "0/1", False, "when it registers")
+        for each in (own, tcp):
+            told = each("subscribe", 600)
+            check(told == {"code": 200, "seconds": "600"}, f"SUBSCRIBE by {each.transport}: {told}")
+            got = told_of(each, "0/1", True, "when it subscribes")
+            check(got["state"].startswith("active;expires="), f"the state of a subscription is {got}")
+        left(folder, other, own, user)
+        for each in (own, tcp):
+            told_of(each, "1/1", True, "when a message is left")
+        told_of(own, "1/1", False, "when a message is left, as registered")
+        services.move(folder)
+        told = own("subscribe", 600)
+        check(told["code"] == 200, f"a subscription is not refreshed after the address moved: {told}")
+        told_of(own, "1/1", True, "when it refreshes a subscription")
+        left(folder, other, own, user)
+        told_of(own, "2/1", True, "when a message is left after the address moved")
+        for each in (own, tcp):
+            told = each("subscribe", 0)
+            check(told["code"] == 200, f"SUBSCRIBE that ends: {told}")
+            got = told_of(each, "2/1", True, "when it ends a subscription")
+            check(got["state"].startswith("terminated"), f"the state of a subscription that ends is {got}")
+        checks.wait(folder)
+        for name in checks.PROXIES:
+            nodes.wait(lambda name=name: own("subscribed")["key"] not in nodes.Node(folder, name)("kamcmd", "htable.dump", "subscribed"),
+                       f"{name} knows a subscription that ended", patience=20)
+    database(*ask, f"DELETE FROM asterisk.voicemessages WHERE mailboxuser = '{user}'")
+
+
+def left(folder, caller, callee, user):
+    """A message for a telephone that is busy."""
+    callee("mode", "busy")
+    call = caller.calls(user)
+    time.sleep(3)
+    # Skips what the mailbox says before the tone.
+    caller("digit", call, "#")
+    time.sleep(10)
+    check(caller("bye", call)["code"] == 200, "BYE to a mailbox")
+    callee("mode", "answer")
+
+
+TESTS = {test.__name__: test for test in (inside, spread, late, mailbox)}
 
 
 def main():

@@ -23,7 +23,7 @@ class Telephone:
     """One handset: `telephone("call", "600")` returns what it told."""
 
     def __init__(self, folder, user, transport="udp", space=nodes.PHONES, address=telephones.ADDRESS, server=telephones.VIRTUAL):
-        self.user, self.transport = user, transport
+        self.user, self.transport, self.notes = user, transport, []
         self.command = ["ip", "netns", "exec", nodes.PREFIX + space, "timeout", "1800", sys.executable, HERE / "handset.py", transport, address, user,
                         telephones.password(folder, user), server, folder / "secrets/authority.pem"]
         self.process = subprocess.Popen(list(map(str, self.command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
