@@ -18,7 +18,7 @@ or `last` told.
     bye CALL                  the code
     answers CALL              how many others have answered it
     state CALL                up, ended (by itself) or released (by the other side)
-    subscribe SECONDS         the code of SUBSCRIBE for its mailbox, and for how long it is; once more, and it is refreshed
+    subscribe SECONDS [USER]  the code of SUBSCRIBE for its mailbox, or another's, and for how long it is; once more, and it is refreshed
     subscribed                the Call-ID of its subscription
     notes                     each NOTIFY since then: event, state of the subscription, body, and whether it is in the subscription's dialog
     connections               how often it has connected and has registered
@@ -274,7 +274,8 @@ class Handset:
 
     def outside(self, number):
         """What requests outside of a dialog belong to."""
-        return Call(f"{os.urandom(8).hex()}@{self.address}", f"<sip:{self.user}@{self.server}>;tag={os.urandom(4).hex()}", f"<sip:{number}@{self.server}>")
+        near = f"<sip:{self.user}@{self.server}>;tag={os.urandom(4).hex()}"
+        return Call(f"{os.urandom(8).hex()}@{self.address}", near, f"<sip:{number}@{self.server}>")
 
     def listen(self):
         while True:
@@ -461,15 +462,17 @@ class Handset:
     def state(self, key):
         return {"state": self.calls[key].state}
 
-    def subscribe(self, seconds):
+    def subscribe(self, seconds, user=None):
         if self.subscription is None:
-            self.subscription = self.outside(self.user)
+            self.subscription = self.outside(user or self.user)
             self.subscription.heard = 0
         call = self.subscription
-        got = self.ask("SUBSCRIBE", call.target or f"sip:{self.user}@{self.server}", call,
+        got = self.ask("SUBSCRIBE", call.target or f"sip:{user or self.user}@{self.server}", call,
                        ["Event: message-summary", "Accept: application/simple-message-summary", f"Expires: {seconds}"])
         if got and got.code < 300:
             call.far, call.target = got.header("To"), self.uri(got)
+        elif not call.target:
+            self.subscription = None
         return {"code": got.code if got else 0, "seconds": got.header("Expires") if got else ""}
 
     def subscribed(self):

@@ -35,7 +35,7 @@ def main():
     changes = {line.split(":")[0] for line in checks.drift(told)}
     for fact, wrong in ((set(users) == set(checks.PBXS) and all(users.values()), f"who may use the disk, each with a password: {sorted(users)}"),
                         (group["attributes"]["generate_node_acls"] == 0 and group["attributes"]["authentication"] == 1, "strangers may use the disk"),
-                        (group["portals"][0]["ip_address"] == nodes.address("db1", "eth1"), "the disk is given to another network than the cluster's"),
+                        (group["portals"][0]["ip_address"] == nodes.address("db1", "eth1"), "the disk is given to another network"),
                         (changes == {"db1", *checks.PBXS}, f"other hosts would be changed than those of the disk: {sorted(changes)}")):
         if not fact:
             sys.exit(f"storage: {wrong}")
