@@ -270,6 +270,11 @@ def mailbox(folder):
         for seconds, whose, code in ((600, user, 403), (10, "1079", 423)):
             told = other("subscribe", seconds, whose)
             check(told["code"] == code, f"SUBSCRIBE for {seconds} s to the mailbox of {whose} by 1079: {told}, not {code}")
+        codes = []
+        for _ in range(11):
+            codes.append(other("subscribe", 60)["code"])
+            other("forget")
+        check(codes == [200] * 10 + [403], f"eleven subscriptions of one telephone are answered {codes}")
         left(folder, other, own, user)
         for each in (own, tcp):
             told_of(each, "1/1", True, "when a message is left")

@@ -19,6 +19,7 @@ or `last` told.
     answers CALL              how many others have answered it
     state CALL                up, ended (by itself) or released (by the other side)
     subscribe SECONDS [USER]  the code of SUBSCRIBE for its mailbox, or another's, and for how long it is; once more, and it is refreshed
+    forget                    it knows its subscription no longer
     subscribed                the Call-ID of its subscription
     notes                     each NOTIFY since then: event, state of the subscription, body, and whether it is in the subscription's dialog
     connections               how often it has connected and has registered
@@ -477,6 +478,10 @@ class Handset:
 
     def subscribed(self):
         return {"key": self.subscription.key}
+
+    def forget(self):
+        self.subscription = None
+        return {}
 
     def drain(self):
         found, self.notes = self.notes, []
