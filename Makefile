@@ -175,7 +175,7 @@ platform-upgrade: packages-platform
 
 platform-test: packages-platform packages-test release
 	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) again
-	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/services.py --folder $(PLATFORM)
+	@[ -n "$(KINDS)" ] || for each in services access dialogs storage; do $(SUDO) python3 platform/tests/$$each.py --folder $(PLATFORM) || exit 1; done
 	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) $(KINDS)
 	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
 
@@ -250,6 +250,8 @@ packages-platform:
 	for program in ansible-playbook:ansible-core debootstrap:debootstrap ip:iproute2 nsenter:util-linux openssl:openssl sipp:sip-tester dumpcap:wireshark-common mkfs.ext4:e2fsprogs; do \
 		PATH=$$PATH:/usr/sbin command -v $${program%%:*} >/dev/null || missing="$$missing $${program##*:}"; done; \
 	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
+	for library in cryptography:cryptography OpenSSL:openssl websocket:websocket; do \
+		python3 -c "import $${library%%:*}" 2>/dev/null || missing="$$missing python3-$${library##*:}"; done; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 
 packages-deb: packages-build

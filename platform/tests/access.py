@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How telephones reach the platform: access.py [TEST...]. The platform is up before.
 
-By TCP; by WebSocket; from behind a NAT that forgets what is silent for 25 s, by UDP, TCP and TLS; and through a NAT in front of the platform. Each test asserts
-that telephones register, call and are called with sound both ways, before and after the virtual address has moved.
+By TCP; by WebSocket; from behind a NAT that forgets what is silent for 25 s, by UDP, TCP and TLS; and through a NAT in front of the platform.
+Each test asserts that telephones register, call and are called with sound both ways, before and after the virtual address has moved.
 """
 
 import argparse
@@ -45,7 +45,8 @@ def sysctl(space, name, value):
 
 @contextlib.contextmanager
 def router(folder, name, address, network, behind, rules, own):
-    """A router between the platform's network, where it has `address`, and `network`, where it has the last byte `own` and the namespace `behind` has .2."""
+    """A router between the platform's network, where it has `address`, and `network`, where it has the last byte `own` and the namespace `behind`
+    has .2."""
     outside, space, inside = (nodes.PREFIX + each for each in (nodes.OUTSIDE, name, behind))
     try:
         for each in (space, inside):
@@ -80,8 +81,8 @@ def moved_while_talking(folder, pairs):
 
 def registered_again(telephone):
     """One whose connection ended with its proxy comes back by itself."""
-    nodes.wait(lambda: telephone("connections")["registered"] > 1, f"{telephone.user} does not register by {telephone.transport} over a new connection",
-               patience=60)
+    nodes.wait(lambda: telephone("connections")["registered"] > 1,
+               f"{telephone.user} does not register by {telephone.transport} over a new connection", patience=60)
 
 
 def nat(folder):

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What telephones do in calls that have survived a failover, and calls that another PBX answers too: dialogs.py [TEST...]. The platform is up before."""
+"""What telephones do in calls that have survived a failover, calls that another PBX answers too, and what waits in mailboxes: dialogs.py [TEST...].
+The platform is up before."""
 
 import argparse
 import contextlib
@@ -82,7 +83,8 @@ def forgotten(folder, what):
     def left():
         found = {f"{name} {table}": nodes.Node(folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
                  for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered")}
-        found.update({name: nodes.Node(folder, name).ask("asterisk", "-rx", "core show channels concise").stdout.count("PJSIP/") for name in checks.PBXS})
+        for name in checks.PBXS:
+            found[name] = nodes.Node(folder, name).ask("asterisk", "-rx", "core show channels concise").stdout.count("PJSIP/")
         return {key: count for key, count in found.items() if count}
     nodes.wait(lambda: not left(), lambda: f"{what}: of calls that ended there is left {left()}", patience=40)
 
@@ -136,17 +138,20 @@ def spread(folder):
         nodes.wait(lambda: "name: " not in nodes.Node(folder, checks.owner(folder)).ask("kamcmd", "htable.dump", "draining").stdout,
                    "the next owner of the address goes on draining a PBX", patience=20)
         begun += [(each, each.calls("600")) for each in made[3:]]
-        check(sorted(through(folder).values()) == [first] * 3 + [second] * 3, f"after the address moved, with three calls on one PBX: {through(folder)}")
+        check(sorted(through(folder).values()) == [first] * 3 + [second] * 3,
+              f"after the address moved, with three calls on one PBX: {through(folder)}")
         # The telephone that calls again stays with its PBX, so that it can join its calls.
         begun += [(made[3], made[3].calls("600"))]
-        check(list(through(folder).values()).count(second) == 4, f"the second call of a telephone goes to another PBX than its first: {through(folder)}")
+        check(list(through(folder).values()).count(second) == 4,
+              f"the second call of a telephone goes to another PBX than its first: {through(folder)}")
         for each, call in begun:
             check(each("bye", call)["code"] == 200, f"BYE of {each.user}")
     forgotten(folder, "after the address moved")
 
 
 UNIT = """[Service]
-ExecStart=/usr/bin/sipp -sf /etc/sipp-pbx.xml -i {address} -p 5060 -mi {address} -mp 12000 -rtp_echo -nostdin -trace_stat -stf /var/log/sipp-pbx.csv -fd 1
+ExecStart=/usr/bin/sipp -sf /etc/sipp-pbx.xml -i {address} -p 5060 -mi {address} -mp 12000 -rtp_echo -nostdin \\
+    -trace_stat -stf /var/log/sipp-pbx.csv -fd 1
 StandardOutput=null
 Restart=no
 """
@@ -173,7 +178,8 @@ def sipp_pbx(folder, name):
     node("systemctl", "daemon-reload")
     try:
         configure(folder, name, "--extra-vars", "pbx_unit=sipp-pbx")
-        check(node.ask("systemctl", "is-active", "sipp-pbx").stdout.strip() == "active", "the cluster does not start the unit that the PBX of this host is")
+        check(node.ask("systemctl", "is-active", "sipp-pbx").stdout.strip() == "active",
+              "the cluster does not start the unit that the PBX of this host is")
         check(node.ask("systemctl", "is-active", "asterisk").stdout.strip() != "active", "Asterisk runs beside the PBX that replaces it")
         yield node
     finally:
@@ -199,8 +205,8 @@ def told_to(path, address, call):
 
 
 def late(folder):
-    """Any SIP server can be a PBX: SIPp is one of two, and calls go through it. When it answers, or rings, two seconds after a call came that has gone
-    to the other PBX meanwhile, it gets ACK and BYE, or CANCEL, and who calls goes on with the other."""
+    """Any SIP server can be a PBX: SIPp is one of two, and calls go through it. When it answers, or rings, two seconds after a call came that has
+    gone to the other PBX meanwhile, it gets ACK and BYE, or CANCEL, and who calls goes on with the other."""
     name = checks.PBXS[1]
     with sipp_pbx(folder, name) as node, telephones_of(folder, a=("1071", "udp"), b=("1072", "udp"), c=("1073", "udp")) as (a, b, c):
         packets = capture.Capture(folder / "late.pcap", f"{name}-eth0")
@@ -232,7 +238,78 @@ def late(folder):
     forgotten(folder, "after a PBX was late")
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late)}
+def told_of(telephone, waits, inside, what, patience=30):
+    """Waits for a NOTIFY that says so much of its mailbox; returns it."""
+    def has():
+        telephone.notes.extend(telephone("notes"))
+        return [each for each in telephone.notes if each["inside"] == inside and f"Voice-Message: {waits}" in each["body"]]
+    got = nodes.wait(has, lambda: f"{what}: {telephone.user} is not told {waits}, but {telephone.notes}", patience=patience)[-1]
+    telephone.notes = [each for each in telephone.notes if each["inside"] != inside]
+    check(got["event"] == "message-summary", f"{what}: {got}")
+    check(f"Messages-Waiting: {'no' if waits.startswith('0/') else 'yes'}" in got["body"], f"{what}: {got}")
+    return got
+
+
+def mailbox(folder):
+    """A telephone is told what waits when it registers, when it subscribes, and when that changes, also by the next owner of the address."""
+    database, user = nodes.Node(folder, checks.DATABASES[0]), "1078"
+    ask = ("mysql", "--batch", "--skip-column-names", "--execute")
+    database(*ask, f"DELETE FROM asterisk.voicemessages WHERE mailboxuser = '{user}'")
+    row = "INSERT INTO asterisk.voicemessages (dir, msgnum, recording, mailboxuser, mailboxcontext) VALUES ('/var/spool/asterisk/voicemail/default/"
+    database(*ask, f"{row}{user}/Old', 0, 'x', '{user}', 'default')")
+    # The proxies read it every few seconds.
+    time.sleep(12)
+    with telephones_of(folder, own=(user, "udp"), tcp=(user, "tcp"), other=("1079", "udp")) as (own, tcp, other):
+        own.registers()
+        told_of(own, "0/1", False, "when it registers")
+        for each in (own, tcp):
+            told = each("subscribe", 600)
+            check(told == {"code": 200, "seconds": "600"}, f"SUBSCRIBE by {each.transport}: {told}")
+            got = told_of(each, "0/1", True, "when it subscribes")
+            check(got["state"].startswith("active;expires="), f"the state of a subscription is {got}")
+        for seconds, whose, code in ((600, user, 403), (10, "1079", 423)):
+            told = other("subscribe", seconds, whose)
+            check(told["code"] == code, f"SUBSCRIBE for {seconds} s to the mailbox of {whose} by 1079: {told}, not {code}")
+        codes = []
+        for _ in range(11):
+            codes.append(other("subscribe", 60)["code"])
+            other("forget")
+        check(codes == [200] * 10 + [403], f"eleven subscriptions of one telephone are answered {codes}")
+        left(folder, other, own, user)
+        for each in (own, tcp):
+            told_of(each, "1/1", True, "when a message is left")
+        told_of(own, "1/1", False, "when a message is left, as registered")
+        services.move(folder)
+        told = own("subscribe", 600)
+        check(told["code"] == 200, f"a subscription is not refreshed after the address moved: {told}")
+        told_of(own, "1/1", True, "when it refreshes a subscription")
+        left(folder, other, own, user)
+        told_of(own, "2/1", True, "when a message is left after the address moved")
+        for each in (own, tcp):
+            told = each("subscribe", 0)
+            check(told["code"] == 200, f"SUBSCRIBE that ends: {told}")
+            got = told_of(each, "2/1", True, "when it ends a subscription")
+            check(got["state"].startswith("terminated"), f"the state of a subscription that ends is {got}")
+        checks.wait(folder)
+        for name in checks.PROXIES:
+            nodes.wait(lambda name=name: own("subscribed")["key"] not in nodes.Node(folder, name)("kamcmd", "htable.dump", "subscribed"),
+                       f"{name} knows a subscription that ended", patience=20)
+    database(*ask, f"DELETE FROM asterisk.voicemessages WHERE mailboxuser = '{user}'")
+
+
+def left(folder, caller, callee, user):
+    """A message for a telephone that is busy."""
+    callee("mode", "busy")
+    call = caller.calls(user)
+    time.sleep(3)
+    # Skips what the mailbox says before the tone.
+    caller("digit", call, "#")
+    time.sleep(10)
+    check(caller("bye", call)["code"] == 200, "BYE to a mailbox")
+    callee("mode", "answer")
+
+
+TESTS = {test.__name__: test for test in (inside, spread, late, mailbox)}
 
 
 def main():

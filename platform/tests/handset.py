@@ -7,7 +7,7 @@ or `last` told.
 
     register [SECONDS]        the code; how often it has connected
     leave                     registers no longer
-    mode answer | ring        what it does when it is called
+    mode answer | busy        what it does when it is called
     call NUMBER               the code of the final answer, and the call
     last                      the call that came in last; empty if none did
     hear CALL SECONDS         packets of each number that it hears meanwhile
@@ -18,7 +18,9 @@ or `last` told.
     bye CALL                  the code
     answers CALL              how many others have answered it
     state CALL                up, ended (by itself) or released (by the other side)
-    subscribe SECONDS         the code of SUBSCRIBE for its mailbox, and for how long it is; once more, and it is refreshed
+    subscribe SECONDS [USER]  the code of SUBSCRIBE for its mailbox, or another's, and for how long it is; once more, and it is refreshed
+    forget                    it knows its subscription no longer
+    subscribed                the Call-ID of its subscription
     notes                     each NOTIFY since then: event, state of the subscription, body, and whether it is in the subscription's dialog
     connections               how often it has connected and has registered
     asked                     how many OPTIONS came
@@ -273,7 +275,8 @@ class Handset:
 
     def outside(self, number):
         """What requests outside of a dialog belong to."""
-        return Call(f"{os.urandom(8).hex()}@{self.address}", f"<sip:{self.user}@{self.server}>;tag={os.urandom(4).hex()}", f"<sip:{number}@{self.server}>")
+        near = f"<sip:{self.user}@{self.server}>;tag={os.urandom(4).hex()}"
+        return Call(f"{os.urandom(8).hex()}@{self.address}", near, f"<sip:{number}@{self.server}>")
 
     def listen(self):
         while True:
@@ -336,12 +339,13 @@ class Handset:
     def invited(self, got, call):
         extra = [f"Contact: {self.contact}", *got.all("Record-Route")]
         if call is None:
+            if self.mode == "busy":
+                self.answer(got, "486 Busy Here")
+                return
             call = self.calls[got.header("Call-ID")] = Call(got.header("Call-ID"), "", got.header("From"))
             call.routes, call.target = ["Route:" + line.split(":", 1)[1] for line in got.all("Record-Route")], self.uri(got)
             call.sound, self.latest, call.state = self.sound(self.address, self.user), call.key, "rings"
             self.answer(got, "180 Ringing", extra)
-            if self.mode == "ring":
-                return
         elif call.reply and call.reply[0] == got.header("CSeq"):
             self.wire.send(call.reply[1])
             return
@@ -356,11 +360,20 @@ class Handset:
         if got.header("Event").startswith("refer") and call:
             call.told.put(got)
             return
-        of = self.subscription
-        inside = bool(of) and got.header("Call-ID") == of.key and got.header("From") == of.far and got.header("To") == of.near and sequence > of.heard
+        of, end = self.subscription, time.monotonic() + 2
+        # It may come before the answer, which gives the dialog its name.
+        while of and got.header("Call-ID") == of.key and not self.tag(of.far) and time.monotonic() < end:
+            time.sleep(0.02)
+        # By its tags (RFC 6665, 4.1.3), and each once.
+        inside = bool(of) and got.header("Call-ID") == of.key and sequence > of.heard and (
+            self.tag(got.header("From")), self.tag(got.header("To"))) == (self.tag(of.far), self.tag(of.near))
         if inside:
             of.heard = sequence
         self.notes.append({"event": got.header("Event"), "state": got.header("Subscription-State"), "body": got.body, "inside": inside})
+
+    @staticmethod
+    def tag(name):
+        return (re.search(r";tag=([^;]*)", name) or ("", ""))[1]
 
     @staticmethod
     def uri(got):
@@ -437,7 +450,7 @@ class Handset:
 
     def attended(self, key, other):
         second = self.calls[other]
-        tags = [re.search(r";tag=([^;]*)", name)[1] for name in (second.far, second.near)]
+        tags = [self.tag(name) for name in (second.far, second.near)]
         number = re.search(r"sip:([^@>]*)@", second.far)[1]
         return self.refer(key, number, f"?Replaces={second.key.replace('@', '%40')}%3Bto-tag%3D{tags[0]}%3Bfrom-tag%3D{tags[1]}")
 
@@ -450,18 +463,25 @@ class Handset:
     def state(self, key):
         return {"state": self.calls[key].state}
 
-    def subscribe(self, seconds):
-        call = self.subscription or self.outside(self.user)
-        # What comes before the answer is in its dialog too (RFC 6665, 4.1.2.4), which has a name when that comes.
-        got = self.ask("SUBSCRIBE", call.target or f"sip:{self.user}@{self.server}", call,
+    def subscribe(self, seconds, user=None):
+        if self.subscription is None:
+            self.subscription = self.outside(user or self.user)
+            self.subscription.heard = 0
+        call = self.subscription
+        got = self.ask("SUBSCRIBE", call.target or f"sip:{user or self.user}@{self.server}", call,
                        ["Event: message-summary", "Accept: application/simple-message-summary", f"Expires: {seconds}"])
         if got and got.code < 300:
-            if self.subscription is None:
-                call.heard = 0
-                call.routes = ["Route:" + line.split(":", 1)[1] for line in reversed(got.all("Record-Route"))]
             call.far, call.target = got.header("To"), self.uri(got)
-            self.subscription = call if seconds != "0" else None
+        elif not call.target:
+            self.subscription = None
         return {"code": got.code if got else 0, "seconds": got.header("Expires") if got else ""}
+
+    def subscribed(self):
+        return {"key": self.subscription.key}
+
+    def forget(self):
+        self.subscription = None
+        return {}
 
     def drain(self):
         found, self.notes = self.notes, []

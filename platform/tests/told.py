@@ -23,7 +23,7 @@ class Telephone:
     """One handset: `telephone("call", "600")` returns what it told."""
 
     def __init__(self, folder, user, transport="udp", space=nodes.PHONES, address=telephones.ADDRESS, server=telephones.VIRTUAL):
-        self.user, self.transport = user, transport
+        self.user, self.transport, self.notes = user, transport, []
         self.command = ["ip", "netns", "exec", nodes.PREFIX + space, "timeout", "1800", sys.executable, HERE / "handset.py", transport, address, user,
                         telephones.password(folder, user), server, folder / "secrets/authority.pem"]
         self.process = subprocess.Popen(list(map(str, self.command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -57,7 +57,8 @@ class Telephone:
     def hears(self, call, whom, what, seconds=2):
         """Nobody else, and all the time."""
         heard = self("hear", call, seconds)
-        check(heard.get(whom, 0) >= ENOUGH * seconds and heard.get("forged", 0) == 0, f"{what}: {self.user} by {self.transport} hears {heard}, not {whom}")
+        check(heard.get(whom, 0) >= ENOUGH * seconds and heard.get("forged", 0) == 0,
+              f"{what}: {self.user} by {self.transport} hears {heard}, not {whom}")
 
     def stop(self):
         with contextlib.suppress(Wrong, OSError):
@@ -96,4 +97,5 @@ def talk(caller, callee, what, hang_up=True):
 def ended(caller, call, callee, other, what):
     told = caller("bye", call)
     check(told["code"] == 200, f"{what}: BYE of {caller.user} by {caller.transport}: {told}")
-    nodes.wait(lambda: callee("state", other)["state"] == "released", f"{what}: {callee.user} by {callee.transport} is not told of the end", patience=10)
+    nodes.wait(lambda: callee("state", other)["state"] == "released",
+               f"{what}: {callee.user} by {callee.transport} is not told of the end", patience=10)
