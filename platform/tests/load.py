@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Load tests: load.py --ringtap PROGRAM [--duration SECONDS] [--runs N] [--cpu 'pbx=0.3 proxy=0.6'] [TEST...]. The platform is up before.
+"""Load tests: load.py --ringtap PROGRAM [--duration SECONDS] [--runs N] [--cpu 'pbx=0.15 proxy=0.6'] [TEST...]. The platform is up before.
 
 Calls without sound and registrations at the rates of a paper, beside its figures; the highest rates without a limit of active calls; calls
 with sound; and whether anything fails over that should not. Results are kept in the folder of the platform, so a later command makes the
@@ -107,7 +107,7 @@ class Platform:
     def __init__(self, options):
         self.folder, self.ringtap = options.folder.resolve(), options.ringtap.resolve()
         self.duration, self.rate, self.cpu = options.duration, options.rate, options.cpu
-        self.shares = {name: share for kind, share in options.cpu.items() for name in nodes.NODES if name.rstrip("0123456789") == kind}
+        self.shares = {name: share for kind, share in options.cpu.items() for name in nodes.NODES if quotas.kind(name) == kind}
 
     def seconds(self, name):
         return self.duration or TESTS[name].seconds
@@ -115,7 +115,7 @@ class Platform:
     def key(self, name):
         """What a result has to agree in to be one of this test."""
         return {"test": name, "seconds": self.seconds(name), "cpu": self.cpu, "configuration": configuration(),
-                **({"asked": self.rate} if name == "steady" and self.rate else {})}
+                **({"asked": self.steady_rate()} if name == "steady" else {})}
 
     def found(self, name, step=None):
         """The runs of a test, or the steps of a search, that earlier commands made. A line that a command was killed at is none."""
@@ -127,8 +127,11 @@ class Platform:
 
     def keep(self, name, figures):
         """On the disk before the next run begins."""
-        with open(self.folder / "load.jsonl", "a") as file:
-            file.write(json.dumps({**self.key(name), **figures}) + "\n")
+        with open(self.folder / "load.jsonl", "a+") as file:
+            # What a command that was killed has left of a line stays a line of its own.
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - 1))
+            file.write(("" if file.read() in ("", "\n") else "\n") + json.dumps({**self.key(name), **figures}) + "\n")
             file.flush()
             os.fsync(file.fileno())
 
@@ -226,14 +229,17 @@ class Platform:
         after = watch.media(self.folder)
         return {**figures, **{key: after[key] - before[key] for key in after}}
 
+    def steady_rate(self):
+        """Nine tenths of the highest rate that was found, or what was asked for; 0 if neither is known."""
+        highest = [each["highest"] for each in self.found("highest-platform")]
+        return self.rate or round(STEADY * statistics.median(highest or [0]))
+
     def steady(self, name, where):
         """At nine tenths of the highest rate nothing fails over."""
-        highest = [each["highest"] for step in (None,) for each in self.found("highest-platform", step)]
-        rate = self.rate or round(STEADY * statistics.median(highest) if highest else 0)
-        if not rate:
-            raise nodes.Failure("what nine tenths of the highest rate are is not known: run `highest-platform` before with the same DURATION and CPU, or "
-                                "give RATE=")
-        return {**self.load(name, dataclasses.replace(TESTS[name], rate=rate), self.seconds(name), where), "asked": rate}
+        if not self.steady_rate():
+            raise nodes.Failure("nine tenths of the highest rate are not known: run `highest-platform` before with the same DURATION and CPU "
+                                "(--duration, --cpu), or give RATE (--rate)")
+        return self.load(name, dataclasses.replace(TESTS[name], rate=self.steady_rate()), self.seconds(name), where)
 
 
 class Sound(telephones.Calls):
@@ -344,9 +350,9 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], epilog="Tests: " + ", ".join(TESTS))
     parser.add_argument("--ringtap", type=Path, default=HERE.parents[1] / "target/release/ringtap", help="the program")
     parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
-    parser.add_argument("--duration", type=int, help="seconds of each load and of each step of a search; else an hour, 20 minutes or as the test says")
+    parser.add_argument("--duration", type=int, help="seconds of each load and of each step of a search; else as long as the paper's")
     parser.add_argument("--runs", type=int, default=2, help="runs of each test, those of earlier commands counted")
-    parser.add_argument("--cpu", type=shares, default={}, help="processors that each node may use, 'pbx=0.3 proxy=0.6 db=0.2'; else no limits")
+    parser.add_argument("--cpu", type=shares, default={}, help="processors that each node may use, 'pbx=0.15 proxy=0.6 db=0.1'; else no limits")
     parser.add_argument("--rate", type=int, help="calls a second of `steady`, and where searches begin")
     parser.add_argument("--fresh", action="store_true", help="forget the runs of earlier commands")
     parser.add_argument("tests", nargs="*", metavar="TEST", default=[])
@@ -396,7 +402,7 @@ def run_all(platform, options):
             for name in options.tests or TESTS:
                 if len(platform.found(name)) > number:
                     continue
-                print(f"load: {name}, run {number + 1}: {TESTS[name].told()} for {platform.seconds(name)} s", flush=True)
+                print(f"load: {name}, run {number + 1}, {platform.seconds(name)} s", flush=True)
                 try:
                     figures = platform.run(name)
                 except (failover.Wrong, generator.Unusable, nodes.Failure) as wrong:
