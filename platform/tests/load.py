@@ -139,7 +139,7 @@ class Platform:
         """Everything works and no call is left: what an overload broke is whole again."""
         nodes.Node(self.folder, "arbiter").ask("crm_resource", "--cleanup")
         checks.wait(self.folder)
-        nodes.wait(lambda: not any(watch.calls(self.folder, name)[0] for name in checks.PBXS), "PBXs hold calls that ended", 1)
+        nodes.wait(lambda: all((watch.calls(self.folder, name) or (1,))[0] == 0 for name in checks.PBXS), "PBXs hold calls that ended", 1)
 
     def load(self, name, test, seconds, where):
         """One load; what was counted and seen of it."""
@@ -151,14 +151,16 @@ class Platform:
             target, sources, port = nodes.address(failover.PBX), [nodes.address(stand_in)], STAND_IN
 
         def begin():
-            return [generator.Load(self.folder, where, test.scenario, target, test.rate, seconds, test.active, test.lengths, sources, around, port)]
+            yield generator.Load(self.folder, where, test.scenario, target, test.rate, seconds, test.active, test.lengths, sources, around, port)
         return self.measure(begin, seconds, where, name if test.scenario == "call" else None)
 
     def measure(self, begin, seconds, where, figure=None):
-        """What was counted and seen of a load that `begin` starts; a picture of the PBXs' calls if it has a name."""
+        """What was counted and seen of a load, whose processes `begin` starts one after the other; a picture of the PBXs' calls if it has a name."""
         with quotas.limits(self.folder, self.shares) as limits, watch.Watch(self.folder, max(1, seconds / 360), limits) as watched:
-            loads = begin()
+            loads = []
             try:
+                for each in begin():
+                    loads.append(each)
                 counted = generator.Counted.sum([each.wait() for each in loads])
             finally:
                 for each in loads:
@@ -168,9 +170,9 @@ class Platform:
             figure13.write_picture(where / "figure13.svg", watched.samples, checks.PBXS, figure)
         return {**dataclasses.asdict(counted), **watched.figures()}
 
-    def run(self, name):
+    def run(self, name, number):
         """One run of a test; its figures."""
-        where = self.folder / "load" / name
+        where = self.folder / "load" / name / str(number)
         where.mkdir(parents=True, exist_ok=True)
         return {"load": self.plain, "watched": self.watched, "highest": self.highest, "media": self.media, "steady": self.steady}[
             TESTS[name].how](name, where)
@@ -219,9 +221,9 @@ class Platform:
 
         def begin():
             size = len(generator.USERS) // MEDIA_PROCESSES
-            return [Sound(self.folder, where / str(number), calls, test.rate / MEDIA_PROCESSES, test.lengths[0], address=generator.SOURCES[number],
-                          active=test.active // MEDIA_PROCESSES, users=generator.USERS[number * size:(number + 1) * size])
-                    for number, calls in enumerate(each)]
+            for number, calls in enumerate(each):
+                yield Sound(self.folder, where / str(number), calls, test.rate / MEDIA_PROCESSES, test.lengths[0], address=generator.SOURCES[number],
+                            active=test.active // MEDIA_PROCESSES, users=generator.USERS[number * size:(number + 1) * size])
         figures = self.measure(begin, count / test.rate, where, name)
         if figures["events"]:
             # rtpengine was started again, and has counted from nothing.
@@ -404,7 +406,7 @@ def run_all(platform, options):
                     continue
                 print(f"load: {name}, run {number + 1}, {platform.seconds(name)} s", flush=True)
                 try:
-                    figures = platform.run(name)
+                    figures = platform.run(name, number + 1)
                 except (failover.Wrong, generator.Unusable, nodes.Failure) as wrong:
                     raise type(wrong)(f"{name}: {wrong}") from wrong
                 platform.keep(name, figures)
