@@ -140,6 +140,10 @@ class Platform:
         nodes.Node(self.folder, "arbiter").ask("crm_resource", "--cleanup")
         checks.wait(self.folder)
         nodes.wait(lambda: all((watch.calls(self.folder, name) or (1,))[0] == 0 for name in checks.PBXS), "PBXs hold calls that ended", 1)
+        # Proxies go on counting calls that an overload broke off, for hours, and give the PBX that had more of them fewer: they begin anew.
+        for name in checks.PROXIES:
+            nodes.Node(self.folder, name)("kamcmd", "dispatcher.reload")
+        checks.wait(self.folder)
 
     def load(self, name, test, seconds, where):
         """One load; what was counted and seen of it."""
@@ -311,14 +315,14 @@ def rows(platform):
             yield (name, "", "median / 95th / worst", *(spread([run[column] for run in found], column in better) for column in COLUMNS), "", "")
 
 
-def table(platform):
-    """The paper's figures beside ours, then what the tests are to hold; returns what they do not."""
+def table(platform, names):
+    """The paper's figures beside ours, of all that was kept; returns what these tests are to hold and do not."""
     lines = list(rows(platform))
     widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
     print("\nAsked: calls a second/active at most/seconds of a call. Rate, generated, active, successful, failed, retransmissions as SIPp counts.")
     for line in lines:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip())
-    wrong = [each for name in TESTS for each in missed(name, platform.found(name))]
+    wrong = [each for name in names for each in missed(name, platform.found(name))]
     highest = {name: [each["highest"] for each in platform.found(name)] for name in ("highest-one", "highest-platform")}
     for name, found in highest.items():
         if found:
@@ -327,7 +331,7 @@ def table(platform):
         one, two = map(statistics.median, highest.values())
         ratio = two / one if one else 0
         print(f"two PBXs carry {ratio:.2f} times as much as one; the paper: {PAPER_RATIO}, to be {RATIO} at least")
-        if ratio < RATIO:
+        if ratio < RATIO and not set(highest).isdisjoint(names):
             wrong.append(f"two PBXs carry {ratio:.2f} times as much as one, less than {RATIO}")
     return wrong
 
@@ -354,7 +358,7 @@ def arguments():
     parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
     parser.add_argument("--duration", type=int, help="seconds of each load and of each step of a search; else as long as the paper's")
     parser.add_argument("--runs", type=int, default=2, help="runs of each test, those of earlier commands counted")
-    parser.add_argument("--cpu", type=shares, default={}, help="processors that each node may use, 'pbx=0.15 proxy=0.6 db=0.1'; else no limits")
+    parser.add_argument("--cpu", type=shares, default={}, help="processors that each node may use, 'pbx=0.15 proxy=0.6 db=0.2'; else no limits")
     parser.add_argument("--rate", type=int, help="calls a second of `steady`, and where searches begin")
     parser.add_argument("--fresh", action="store_true", help="forget the runs of earlier commands")
     parser.add_argument("tests", nargs="*", metavar="TEST", default=[])
@@ -378,9 +382,9 @@ def main():
         with alone(platform.folder):
             run_all(platform, options)
     except (nodes.Failure, failover.Wrong, generator.Unusable) as failure:
-        table(platform)
+        table(platform, ())
         sys.exit(f"load: {failure}")
-    wrong = table(platform)
+    wrong = table(platform, options.tests or TESTS)
     if wrong:
         sys.exit("".join(f"load: missed: {each}\n" for each in wrong).rstrip())
 
