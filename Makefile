@@ -42,7 +42,7 @@ help:
 	@echo "make torture hostile traffic of thirteen kinds against the daemon, with 1,000 calls beside it; ten minutes. TORTURE='--kinds invite'"
 	@echo "make platform-up    a highly available telephone platform in network namespaces (platform/README.md); platform-check, platform-upgrade, platform-down"
 	@echo "make platform-test  failovers of it during calls, beside the figures of a paper; REPEAT=n runs of each, KINDS='moved proxy-lost'"
-	@echo "make platform-load  load tests of it, beside the figures of the same paper; DURATION=180 for 3 minutes each, RUNS=n, CPU='pbx=0.15 proxy=0.6', LOADS='one-1 media'"
+	@echo "make platform-load  load tests of it, beside the figures of the same paper; DURATION=180 for 3 minutes each, RUNS=n, CPU='pbx=0.1 proxy=0.7', LOADS='one-1 media'"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Load tests: load.py --ringtap PROGRAM [--duration SECONDS] [--runs N] [--cpu 'pbx=0.15 proxy=0.6'] [TEST...]. The platform is up before.
+"""Load tests: load.py --ringtap PROGRAM [--duration SECONDS] [--runs N] [--cpu 'pbx=0.1 proxy=0.7'] [TEST...]. The platform is up before.
 
 Calls without sound and registrations at the rates of a paper, beside its figures; the highest rates without a limit of active calls; calls
 with sound; and whether anything fails over that should not. Results are kept in the folder of the platform, so a later command makes the
@@ -358,7 +358,7 @@ def arguments():
     parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
     parser.add_argument("--duration", type=int, help="seconds of each load and of each step of a search; else as long as the paper's")
     parser.add_argument("--runs", type=int, default=2, help="runs of each test, those of earlier commands counted")
-    parser.add_argument("--cpu", type=shares, default={}, help="processors that each node may use, 'pbx=0.15 proxy=0.6 db=0.2'; else no limits")
+    parser.add_argument("--cpu", type=shares, default={}, help="processors that each node may use, 'pbx=0.1 proxy=0.7 db=0.2'; else no limits")
     parser.add_argument("--rate", type=int, help="calls a second of `steady`, and where searches begin")
     parser.add_argument("--fresh", action="store_true", help="forget the runs of earlier commands")
     parser.add_argument("tests", nargs="*", metavar="TEST", default=[])
