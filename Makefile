@@ -18,7 +18,7 @@ PLATFORM := $(abspath $(TARGET)/platform)
 SBOM := $(TARGET)/ringtap.cdx.json
 SKIPPED := $(abspath $(TARGET)/skipped-tests.txt)
 
-.PHONY: platform-up platform-down platform-check platform-upgrade platform-test platform-tried platform-lint packages-platform help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
+.PHONY: platform-up platform-down platform-check platform-upgrade platform-test platform-load platform-tried platform-lint packages-platform help demo page page-test client-test api-test test released build release lint figures bless bench instructions bless-instructions fuzz sanitize deny sbom faults torture install uninstall packages test-packages packages-build packages-test packages-bench packages-deb
 
 help:
 	@echo "make demo    build ringtap and run it on the capture that ships with the project"
@@ -42,6 +42,7 @@ help:
 	@echo "make torture hostile traffic of thirteen kinds against the daemon, with 1,000 calls beside it; ten minutes. TORTURE='--kinds invite'"
 	@echo "make platform-up    a highly available telephone platform in network namespaces (platform/README.md); platform-check, platform-upgrade, platform-down"
 	@echo "make platform-test  failovers of it during calls, beside the figures of a paper; REPEAT=n runs of each, KINDS='moved proxy-lost'"
+	@echo "make platform-load  load tests of it, beside the figures of the same paper; DURATION=180 for 3 minutes each, RUNS=n, CPU='pbx=0.1 proxy=0.7', LOADS='one-1 media'"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
 
@@ -183,9 +184,15 @@ platform-test: packages-platform packages-test release
 platform-tried: packages-platform
 	@$(SUDO) env RINGTAP_SKIPPED=$(SKIPPED) python3 platform/tests/tried.py --folder $(PLATFORM)-tried --roots $(PLATFORM)/roots --ringtap $(TARGET)/debug/ringtap
 
+# As long as the paper's, 27 hours with two runs of each, unless DURATION is given; goes on from the runs of earlier commands.
+platform-load: packages-platform packages-test release
+	@$(SUDO) python3 platform/tests/load.py --folder $(PLATFORM) --ringtap $(RINGTAP) --runs $(or $(RUNS),2) \
+		$(if $(DURATION),--duration $(DURATION)) $(if $(CPU),--cpu '$(CPU)') $(if $(RATE),--rate $(RATE)) $(LOADS)
+
 # Without Ansible, only what needs none is read.
 platform-lint:
 	@python3 platform/lint.py
+	@python3 -m unittest discover --quiet --start-directory platform/tests
 
 # A C compiler builds SQLite and zstd, which are compiled in.
 packages-build:

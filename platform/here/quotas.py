@@ -20,11 +20,15 @@ FREE = "corosync.service"
 UNITS = {"pbx": ("asterisk",), "proxy": ("kamailio", "rtpengine-daemon", "redis-server@own", "redis-server@replica"), "db": ("mariadb",)}
 
 
-def mounted(kind, option):
-    """Where control groups of a kind are mounted, with this option of the mount; None if nowhere."""
+def kind(name):
+    return name.rstrip("0123456789")
+
+
+def mounted(system, option):
+    """Where this file system is mounted, with this option of the mount; None if nowhere."""
     for line in Path("/proc/mounts").read_text().splitlines():
         _, where, found, options, *_ = line.split()
-        if found == kind and (option is None or option in options.split(",")):
+        if found == system and (option is None or option in options.split(",")):
             return Path(where)
     return None
 
@@ -47,6 +51,8 @@ def used(name):
 def processes(name):
     """The processes of a node that a limit is for."""
     found = set()
+    if not group(name).is_dir():
+        return found
     for path in group(name).rglob("cgroup.procs"):
         # A unit that ends takes its group with it.
         with contextlib.suppress(OSError):
@@ -62,21 +68,28 @@ class Ordinary:
     def __init__(self):
         self.before = {}
 
-    def make(self, pid):
-        """Each thread of this process; those that they begin are as they are."""
+    def make(self, name, pid):
+        """Each thread of this process of a node; those that they begin are as they are."""
         for thread in threads(pid):
             with contextlib.suppress(OSError):
                 policy = os.sched_getscheduler(thread)
                 if policy & ~os.SCHED_RESET_ON_FORK in (os.SCHED_RR, os.SCHED_FIFO):
-                    self.before[pid] = policy, os.sched_getparam(thread)
+                    self.before[name, program(pid)] = policy, os.sched_getparam(thread)
                     os.sched_setscheduler(thread, os.SCHED_OTHER, os.sched_param(0))
 
     def undo(self):
-        for pid, (policy, parameters) in self.before.items():
-            for thread in threads(pid):
+        """Also of one that was started again meanwhile, which could not become real-time in a group."""
+        for (name, wanted), (policy, parameters) in self.before.items():
+            for pid in processes(name):
                 with contextlib.suppress(OSError):
-                    os.sched_setscheduler(thread, policy, parameters)
+                    if program(pid) == wanted:
+                        for thread in threads(pid):
+                            os.sched_setscheduler(thread, policy, parameters)
         self.before = {}
+
+
+def program(pid):
+    return Path(f"/proc/{pid}/comm").read_text().strip()
 
 
 def threads(pid):
@@ -102,15 +115,15 @@ class Grouped:
                 (path / "cpu.cfs_quota_us").write_text(str(round(share * PERIOD_US)))
                 # Again, until none has begun meanwhile; from then on they inherit the group.
                 while missing := processes(name) - members(path):
-                    self.move(missing, path)
+                    self.move(name, missing, path)
         except BaseException:
             self.__exit__()
             raise
         return self
 
-    def move(self, wanted, path):
+    def move(self, name, wanted, path):
         for pid in wanted:
-            self.ordinary.make(pid)
+            self.ordinary.make(name, pid)
             with contextlib.suppress(ProcessLookupError):
                 (path / "cgroup.procs").write_text(str(pid))
 
@@ -146,7 +159,7 @@ class Units:
 
     def limit(self, value):
         for name, share in self.shares.items():
-            for unit in UNITS[name.rstrip("0123456789")]:
+            for unit in UNITS[kind(name)]:
                 nodes.Node(self.folder, name)("systemctl", "set-property", "--runtime", f"{unit}.service",
                                               f"CPUQuota={value(share)}", f"CPUQuotaPeriodSec={PERIOD_US}us")
 
@@ -154,8 +167,12 @@ class Units:
         try:
             self.limit(lambda share: f"{round(100 * share)}%")
             for name in self.shares:
+                unlimited = [unit for unit in UNITS[kind(name)] if self.told(name, unit, "cpu.max").startswith("max")]
+                if unlimited:
+                    raise nodes.Failure(f"{name}: systemd does not limit {unlimited[0]}: does the group of the node have the controller? "
+                                        f"echo +cpu > {group(name).parent}/cgroup.subtree_control")
                 for pid in processes(name):
-                    self.ordinary.make(pid)
+                    self.ordinary.make(name, pid)
         except BaseException:
             self.__exit__()
             raise
@@ -166,14 +183,17 @@ class Units:
             self.limit(lambda _: "")
         self.ordinary.undo()
 
+    def told(self, name, unit, file):
+        """What a file of a unit's group says, nothing while the unit does not run."""
+        with contextlib.suppress(OSError, StopIteration):
+            return next(group(name).rglob(f"{unit}.service/{file}")).read_text()
+        return ""
+
     def waited(self):
         found = {}
         for name in self.shares:
-            found[name] = 0, 0
-            for unit in UNITS[name.rstrip("0123456789")]:
-                with contextlib.suppress(OSError):
-                    words = dict(line.split() for line in next(group(name).rglob(f"{unit}.service/cpu.stat")).read_text().splitlines())
-                    found[name] = tuple(map(sum, zip(found[name], (int(words["nr_throttled"]), int(words["nr_periods"])))))
+            words = [dict(line.split() for line in self.told(name, unit, "cpu.stat").splitlines()) for unit in UNITS[kind(name)]]
+            found[name] = tuple(sum(int(each.get(key, 0)) for each in words) for key in ("nr_throttled", "nr_periods"))
         return found
 
 

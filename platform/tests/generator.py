@@ -9,6 +9,7 @@ import csv
 import dataclasses
 import hashlib
 import itertools
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -24,8 +25,10 @@ SOURCES = [f"{nodes.NETWORKS['eth0'][1]}.{byte}" for byte in range(128, 248)]
 USERS = range(20000, 30000)
 # Of digest authentication: `realm` of group_vars/all.yml.
 REALM = "platform"
-# SIPp ends by itself once the calls that it has at the end have ended, after 32 s at most where nothing answers (RFC 3261, timer B), and some.
-GRACE = 90
+# Seconds after which a request without a final answer has failed (RFC 3261, timers B and F): SIPp waits for ever once it has had any answer.
+UNANSWERED = 32
+# Then SIPp ends by itself: a call may fail at its third request.
+GRACE = 3 * UNANSWERED + 30
 PORT = 5060
 # No limit.
 MANY = 1_000_000
@@ -65,7 +68,7 @@ class Counted:
         if successful + failed != generated:
             raise Unusable(f"SIPp began {generated} calls, of which {successful} succeeded and {failed} failed: it ended before they did")
         active = sum(int(row["CurrentCall"]) for row in begun) / len(begun)
-        return cls(generated / max(seconds, 1), generated, active, successful, failed, int(last["Retransmissions(C)"]))
+        return cls(round(generated / max(seconds, 1), 2), generated, round(active, 2), successful, failed, int(last["Retransmissions(C)"]))
 
     @classmethod
     def sum(cls, each):
@@ -92,8 +95,8 @@ class Load:
     """One SIPp process: `rate` calls or registrations a second for `seconds`, no more than `active` at once; each call is as long as the
     next of `lengths`, in whole seconds. `around` is the command that it is run by, in the namespace that it has its addresses in."""
 
-    def __init__(self, folder, where, scenario, target, rate, seconds, active=MANY, lengths=(1,), sources=SOURCES, around=telephones.INSIDE, port=PORT,
-                 users=USERS):
+    def __init__(self, folder, where, scenario, target, rate, seconds, active=MANY, lengths=(1,), sources=SOURCES, around=telephones.INSIDE,
+                 port=PORT, users=USERS):
         self.where = Path(where)
         self.where.mkdir(parents=True, exist_ok=True)
         for name in ("statistics.csv", "errors.log"):
@@ -104,13 +107,14 @@ class Load:
         # By -timeout it begins no more calls and waits for those that it has; by the kernel it ends if it does not.
         self.patience = seconds + max(lengths) + GRACE
         # With several addresses SIPp knows its port as 0.
-        command = [*around, "timeout", self.patience, "sipp", "-sf", HERE / "load" / f"{scenario}.xml", "-inf", "users.csv", "-s", telephones.ECHO,
-                   "-t", "ui", "-ip_field", 3, "-max_socket", 1000, "-i", sources[0], "-p", port, "-key", "port", port, "-r", rate, "-l", active,
-                   "-m", round(rate * seconds), "-timeout", seconds, "-timer_resol", 2, "-nostdin", "-trace_stat", "-stf", "statistics.csv", "-fd", 1,
+        command = [*around, "timeout", self.patience, "sipp", "-sf", HERE / "load" / f"{scenario}.xml", "-inf", "users.csv",
+                   "-s", telephones.ECHO, "-t", "ui", "-ip_field", 3, "-max_socket", 1000, "-i", sources[0], "-p", port, "-key", "port", port,
+                   "-r", rate, "-l", active, "-m", round(rate * seconds), "-timeout", seconds, "-recv_timeout", 1000 * UNANSWERED,
+                   "-timer_resol", 2, "-nostdin", "-trace_stat", "-stf", "statistics.csv", "-fd", 1,
                    "-trace_err", "-error_file", "errors.log", "-max_log_size", MOST_LOG, f"{target}:5060"]
         self.output = open(self.where / "sipp.log", "w")
-        self.begun = time.time()
-        self.process = subprocess.Popen(list(map(str, command)), cwd=self.where, stdin=subprocess.DEVNULL, stdout=self.output, stderr=self.output)
+        self.process = subprocess.Popen(list(map(str, command)), cwd=self.where, stdin=subprocess.DEVNULL, stdout=self.output,
+                                        stderr=self.output)
 
     def wait(self):
         """Waits until all calls have ended; returns what was counted."""
@@ -155,17 +159,19 @@ def subscribers(folder):
     """The users, in the database. Each proxy reads all of them every five seconds."""
     rows = ", ".join("('%s', '%s')" % account(folder, user) for user in USERS)
     sql(folder, f"REPLACE INTO kamailio.subscriber (username, ha1) VALUES {rows};")
+    written = int(time.time())
     try:
         for name in checks.PROXIES:
-            for user in (USERS[0], USERS[-1]):
-                nodes.wait(lambda name=name, user=user: known(folder, name, user), f"{name} does not read the users of the load test", 1)
+            nodes.wait(lambda name=name: users_read(folder, name) > written, f"{name} does not read the users of the load test", 1)
         yield
     finally:
         sql(folder, f"DELETE FROM kamailio.subscriber WHERE username BETWEEN '{USERS[0]}' AND '{USERS[-1]}' AND LENGTH(username) = 5;")
 
 
-def known(folder, proxy, user):
-    return nodes.Node(folder, proxy).ask("kamcmd", "htable.get", "secrets", f"s:{user}").stdout.count(str(user)) > 0
+def users_read(folder, proxy):
+    """When a proxy began to read the users that it knows, in seconds since 1970; 0 if it knows none."""
+    found = re.search(r"value: (\d+)", nodes.Node(folder, proxy).ask("kamcmd", "pv.shvGet", "users").stdout)
+    return int(found[1]) if found else 0
 
 
 def sql(folder, statement):

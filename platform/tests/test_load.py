@@ -17,6 +17,7 @@ import figure13  # noqa: E402
 import generator  # noqa: E402
 import load  # noqa: E402
 import nodes  # noqa: E402
+import quotas  # noqa: E402
 import search  # noqa: E402
 import watch  # noqa: E402
 
@@ -103,6 +104,11 @@ class Results(unittest.TestCase):
             self.assertEqual(platform.found("highest-one"), [])
             self.assertEqual(len(platform.found("highest-one", [1, 20, 1])), 1)
             self.assertEqual(platform.found("highest-one", [2, 20, 1]), [])
+            self.assertEqual(platform.key("steady")["asked"], 0)
+            for highest in (60, 110, 100):
+                platform.keep("highest-platform", {"highest": highest})
+            self.assertEqual(platform.key("steady")["asked"], 90)
+            self.assertEqual(self.platform(folder, rate=42).key("steady")["asked"], 42)
             for other in (self.platform(folder, duration=30), self.platform(folder, cpu={"pbx": 0.5})):
                 self.assertEqual(other.found("one-1"), [])
             with mock.patch.object(load, "configuration", lambda folder: "another"):
@@ -133,30 +139,52 @@ class Results(unittest.TestCase):
                 load.shares(text)
 
 
+class Quotas(unittest.TestCase):
+    def test_mounts(self):
+        text = ("tmpfs /sys/fs/cgroup tmpfs rw 0 0\ncgroup /c/cpu,cpuacct cgroup rw,cpu,cpuacct 0 0\ncgroup /c/cpuset cgroup rw,cpuset 0 0\n"
+                "cgroup2 /c/u cgroup2 rw 0 0\n")
+        with mock.patch.object(Path, "read_text", lambda _: text):
+            self.assertEqual(quotas.mounted("cgroup", "cpu"), Path("/c/cpu,cpuacct"))
+            self.assertEqual(quotas.mounted("cgroup2", None), Path("/c/u"))
+            self.assertIsNone(quotas.mounted("cgroup", "io"))
+
+    def test_processes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for unit, pids in (("init.scope", "1\n"), ("system.slice/asterisk.service", "2\n3\n"), ("system.slice/corosync.service", "4\n")):
+                path = Path(folder) / f"{nodes.PREFIX}pbx1" / unit
+                path.mkdir(parents=True)
+                (path / "cgroup.procs").write_text(pids)
+            with mock.patch.object(quotas, "mounted", lambda *_: Path(folder)):
+                self.assertEqual(quotas.processes("pbx1"), {1, 2, 3})
+                self.assertEqual(quotas.processes("pbx2"), set())
+
+
 class Told(unittest.TestCase):
     def test_rtpengine(self):
         text = (" Total managed sessions                          :5\n Total relayed packets                           :1200\n"
                 " Total number of streams with no relayed packets :3\n Total number of 1-way streams                   :2\n")
-        self.assertEqual([watch.totalled(text, what) for what in ("relayed packets", "streams with no relayed packets", "1-way streams")], [1200, 3, 2])
+        for what, count in (("relayed packets", 1200), ("streams with no relayed packets", 3), ("1-way streams", 2)):
+            self.assertEqual(watch.totalled(text, what), count)
         with self.assertRaises(nodes.Failure):
             watch.totalled("nothing", "1-way streams")
 
     def test_asterisk(self):
-        for text, told in (("2 active calls\n7 calls processed\n", (2, 7)), ("1 active call\n1 call processed\n", (1, 1)), ("Unable to connect", None)):
+        for text, told in (("2 active calls\n7 calls processed\n", (2, 7)), ("1 active call\n1 call processed\n", (1, 1)),
+                           ("Unable to connect", None)):
             with mock.patch.object(nodes.Node, "ask", lambda *_, text=text: types.SimpleNamespace(stdout=text)):
                 self.assertEqual(watch.calls("folder", "pbx1"), told)
 
 
 class Figure13(unittest.TestCase):
     def test_table_and_picture(self):
-        samples = [{"seconds": float(second), "pbxs": {"pbx1": (second % 3, second), "pbx2": (1, 2 * second)}} for second in range(5)]
+        samples = [{"seconds": float(each), "pbxs": {"pbx1": (each % 3, each), "pbx2": (1, 2 * each)}} for each in range(5)]
         with tempfile.TemporaryDirectory() as folder:
             figure13.write_table(Path(folder) / "table.csv", samples, ("pbx1", "pbx2"))
             self.assertEqual((Path(folder) / "table.csv").read_text().splitlines()[:2],
                              ["seconds,pbx1_active,pbx2_active,pbx1_processed,pbx2_processed", "0.0,0,1,0,0"])
             figure13.write_picture(Path(folder) / "picture.svg", samples, ("pbx1", "pbx2"), "mixed")
             lines = tree.parse(Path(folder) / "picture.svg").getroot().findall("{http://www.w3.org/2000/svg}polyline")
-            self.assertEqual([len(each.get("points").split()) for each in lines], [5, 5, 5, 5])
+            self.assertEqual([len(each.get("points").split()) for each in lines], [5] * 4)
 
     def test_nothing_yet(self):
         with tempfile.TemporaryDirectory() as folder:

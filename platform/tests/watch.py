@@ -2,7 +2,6 @@
 
 import contextlib
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -33,8 +32,7 @@ def media(folder):
     """What rtpengine of both proxies counts since it started: packets of calls that ended, and streams of such without sound both ways."""
     found = {"relayed": 0, "silent": 0}
     for name in checks.PROXIES:
-        told = subprocess.run(["ip", "netns", "exec", nodes.PREFIX + name, sys.executable, "-c", ASK], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              text=True, check=True).stdout
+        told = nodes.run("ip", "netns", "exec", nodes.PREFIX + name, sys.executable, "-c", ASK)
         found["relayed"] += totalled(told, r"relayed packets")
         found["silent"] += totalled(told, r"streams with no relayed packets") + totalled(told, r"1-way streams")
     return found
@@ -64,8 +62,9 @@ def fenced(folder):
 
 def given_up(folder, since):
     """By proxy, how often Kamailio took a PBX for lost since a moment, and ended its calls."""
-    return {name: nodes.Node(folder, name).ask("journalctl", "--unit=kamailio", f"--since=@{since:.0f}", "--output=cat").stdout.count("is lost: ended its")
-            for name in checks.PROXIES if nodes.Node(folder, name).is_up()}
+    words = ("journalctl", "--unit=kamailio", f"--since=@{since:.0f}", "--output=cat")
+    return {name: nodes.Node(folder, name).ask(*words).stdout.count("is lost: ended its") for name in checks.PROXIES
+            if nodes.Node(folder, name).is_up()}
 
 
 class Watch(threading.Thread):
@@ -104,7 +103,8 @@ class Watch(threading.Thread):
             return
         self.look()
         seconds, used = time.monotonic() - self.begun, self.processor_time()
-        self.processors = {name: round((used[name] - self.used[name]) / seconds, 3) for name in used if name in self.used and used[name] >= self.used[name]}
+        # One that was fenced has begun anew.
+        self.processors = {name: round((used[name] - self.used[name]) / seconds, 3) for name in used if used[name] >= self.used.get(name, 0) > 0}
         if self.limits:
             for name, (waited, periods) in self.limits.waited().items():
                 waited, periods = waited - self.waited[name][0], periods - self.waited[name][1]
