@@ -1,6 +1,7 @@
 """What came of a run of failover.py: what has to hold is asserted, times are only measured, all of it from packets."""
 
 import json
+import re
 import subprocess
 
 import capture
@@ -14,6 +15,8 @@ SITUATION_3 = 30
 ACKNOWLEDGED, UNACKNOWLEDGED = 2, 20
 # Seconds without an answer that are an outage, within how much of it one may or may not be, and how exactly they have to agree.
 SHORTEST, UNCLEAR, EXACT = 0.5, 0.15, 0.02
+# Seconds that a call has waited for its first answer if it was delayed (docs/decisions/045-availability.md).
+WAITED = 0.1
 # Seconds before a failure in which what happened may or may not have come to those who were not lost.
 INSTANT = 0.1
 
@@ -60,10 +63,10 @@ class Measures:
         check(len(self.answered) == succeeded, f"ringtap finds {len(self.answered)} answered calls, SIPp {succeeded}")
         rings = self.rung_again()
         self.refused_until_acknowledged(refused)
-        cut = self.cut()
+        cut, ended = self.cut()
         late = capture.late_packets(self.path, capture.VIRTUAL)
         check(late == 0, f"{late} packets of the former owner of the address after those of the next")
-        self.outage_as_ringtap_has_it()
+        self.outage_as_ringtap_has_it(ended, refused)
         return {"kind": self.run.kind, "established": self.run.established, "rate": self.run.rate, "service": self.outage, **self.waits(), "gap": self.gap(),
                 "ended": max((end - self.failed_at for end in cut), default=None), "rings": max(rings, default=None),
                 "calls": len(self.calls), "failed": failed, "ended_by_proxy": len(cut)}
@@ -135,15 +138,18 @@ class Measures:
                   f"503 is repeated for {after:.1f} s after {'its ACK' if call in heard else 'the first one, without ACK'}")
 
     def cut(self):
-        """When calls ended that the proxy ended for a PBX that is lost, with either telephone: those that went through it, no others."""
+        """When calls ended that the proxy ended for a PBX that is lost, with either telephone, and their Call-IDs: those that went through
+        it, no others."""
         callers = {key for key, call in self.answered.items() if call["released_by"] == "callee"}
         callees = {key for key, call in self.halves.items() if call["end_us"] and call["duration_ms"] and call["duration_ms"] < self.run.seconds * 1000}
         same(callers, self.known.callers if self.known else set(), self.either(), "callers who got BYE since their PBX is lost")
         same(callees, self.known.callees if self.known else set(), self.either(), "telephones that got BYE since their PBX is lost")
-        return [self.calls[key]["end_us"] / 1e6 for key in callers] + [self.halves[key]["end_us"] / 1e6 for key in callees]
+        ends = [self.calls[key]["end_us"] / 1e6 for key in callers] + [self.halves[key]["end_us"] / 1e6 for key in callees]
+        return ends, callers | callees
 
-    def outage_as_ringtap_has_it(self):
-        """`ringtap availability` finds in the packets the outages that there were, as long as they were, and says why; and no other."""
+    def outage_as_ringtap_has_it(self, ended, refused):
+        """`ringtap availability` finds in the packets the outages that there were, as long as they were, says why, and what became of
+        calls; and no other."""
         done = subprocess.run([str(self.ringtap), "availability", "--format", "jsonl", str(self.path)], stdout=subprocess.PIPE, check=True, text=True)
         found = [json.loads(line) for line in done.stdout.splitlines()]
         told = [(each["first_answer_us"] - each["last_answer_us"]) / 1e6 for each in found
@@ -154,9 +160,36 @@ class Measures:
         check(len(clear) <= len(told) <= len(gaps), f"ringtap finds {len(told)} outages of the address, {told}, its packets have {gaps}")
         for each in told:
             check(any(abs(each - gap) < EXACT for gap in gaps), f"ringtap finds an outage of {each:.3f} s, the packets have {gaps}")
-        causes = {cause for each in found if each["type"] == "failover" for cause in each["causes"]}
+        # Of the address: telephones of the tests that do not register are taken for services, and some are silent when their call is over.
+        failovers = [each for each in found if each["type"] == "failover" and (any(name.startswith(capture.VIRTUAL) for name in each["services"])
+                                                                              or any(sign["address"] == capture.VIRTUAL for sign in each["evidence"]))]
+        causes = {cause for each in failovers for cause in each["causes"]}
         if self.of.moves:
             expected = [{"proxy_lost"}] if clear else [{"address_moved"}] if not gaps else [{"proxy_lost"}, {"address_moved"}]
         else:
             expected = [{"unknown"}] if clear else [set()]
         check(causes in expected, f"ringtap says that the cause is {sorted(causes)}, not {expected}")
+        if clear:
+            self.effects_as_ringtap_has_them([each for each in found if each["type"] == "affected_call"], max(gaps), answers, ended, refused)
+
+    def effects_as_ringtap_has_them(self, affected, gap, answers, ended, refused):
+        told = {effect: {each["call_id"] for each in affected if each["effect"] == effect} for effect in ("delayed", "failed", "cut")}
+        same(told["cut"], ended, self.either(), "calls that were cut")
+        same(told["failed"], refused, self.either(), "calls that failed")
+        until = next(later for earlier, later in zip(answers, answers[1:]) if later - earlier == gap)
+        sent, heard, between, virtual = {}, {}, set(), capture.packed(capture.VIRTUAL)
+        for when, src, dst, text, call in capture.messages(self.path, ("INVITE ", "SIP/2.0 ")):
+            if dst == virtual and text.startswith(b"INVITE "):
+                sent.setdefault((call, cseq(text)), when)
+            elif src == virtual and b" INVITE\r\n" in text:
+                heard.setdefault((call, cseq(text)), when)
+                # 100 before, and the next after: whether it waited is a question of how long.
+                if when >= until and heard[call, cseq(text)] < until:
+                    between.add(call)
+        waited = {key[0] for key, when in sent.items() if when < until <= heard.get(key, when) and heard[key] - when >= WAITED}
+        close = {key[0] for key, when in sent.items() if key in heard and abs(heard[key] - when - WAITED) < EXACT}
+        same(told["delayed"], waited & self.answered.keys(), close | between | self.either(), "calls that were delayed")
+
+
+def cseq(text):
+    return re.search(rb"\r\ncseq: *(\d+)", text, re.IGNORECASE)[1]
