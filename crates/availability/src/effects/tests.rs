@@ -30,6 +30,7 @@ fn outage(kind: OutageKind, from: u64, until: Option<u64>) -> Outage {
         kind,
         last_answer: Some(at(from).since(Nanos::from_millis(5))),
         last_sign: Some(at(from).since(Nanos::from_millis(5))),
+        begun: None,
         first_unanswered: at(from),
         first_answer: until.map(at),
         down: Nanos::from_secs(1),
