@@ -101,11 +101,16 @@ def replies(path, codes):
 
 
 def acknowledgements(path):
-    """Of each ACK that the platform gets, in order: its time in seconds and its Call-ID."""
-    virtual = packed(VIRTUAL)
-    for when, _, dst, _, call in messages(path, ["ACK "]):
-        if dst == virtual:
-            yield when, call
+    """Of each ACK that the platform gets, in order: its time in seconds and its Call-ID. One that is sent to a MAC address from which the
+    platform does not send any more reaches nobody: a reply of the next owner may come before its announcement."""
+    virtual, owner = packed(VIRTUAL), None
+    for when, frame, _ in frames(path):
+        if frame[12:14] == b"\x08\x00" and frame[26:30] == virtual:
+            owner = frame[6:12]
+        elif frame[:6] == owner and frame[30:34] == virtual and frame[42:46] == b"ACK ":
+            found = re.search(rb"\r\ncall-id: *([^\r]+)", frame, re.IGNORECASE)
+            if found:
+                yield when, found[1].decode()
 
 
 class Known:
