@@ -134,18 +134,52 @@ fn the_daemon_finds_what_the_command_finds() {
     }
 }
 
+/// What a failover did to calls: packets tell alone.
+const EFFECTS: [&str; 16] = [
+    "calls",
+    "delayed",
+    "failed",
+    "cut",
+    "given_up",
+    "unknown",
+    "users",
+    "registering_users",
+    "lost_per_million",
+    "delay_ms_median",
+    "delay_ms_p95",
+    "delay_ms_max",
+    "gaps",
+    "gap_ms_median",
+    "gap_ms_p95",
+    "gap_ms_max",
+];
+
+fn without_effects(mut line: Value) -> Value {
+    if let Some(failover) = line.as_object_mut().filter(|line| line["type"] == "failover") {
+        for field in EFFECTS {
+            assert!(failover.remove(field).is_some(), "{field}: {failover:?}");
+        }
+    }
+    line
+}
+
 /// The command says of the database what it says of the capture.
 fn tell_the_same(file: &str, records: &Path) {
     let store = ["--store", records.to_str().unwrap()];
-    let (of_file, of_store) = (lines(&[file]), lines(&store));
-    assert_eq!(of_store, of_file);
+    let of_file: Vec<Value> = lines(&[file]).into_iter().map(without_effects).collect();
+    assert_eq!(lines(&store), of_file);
     let of = |kind: &str, field: &str| -> Vec<Value> {
         of_file.iter().filter(|line| line["type"] == kind).map(|line| line[field].clone()).collect()
     };
     assert_eq!(of("failover", "causes"), [json!(["proxy_lost"]), json!(["pbx_lost"])]);
     assert_eq!(of("outage", "down_ms"), [3_503.0, 4_003.0]);
-    let table = |arguments: &[&str]| told(arguments).1;
-    assert_eq!(table(&store), table(&[file]));
+    let of_calls = |line: &&str| {
+        ["calls:", "delay:", "media:", "people:"].iter().any(|word| line.trim_start().starts_with(word))
+    };
+    let table = told(&[file]).1;
+    let of_outages: Vec<&str> = table.lines().filter(|line| !of_calls(line)).collect();
+    assert!(of_outages.len() < table.lines().count(), "{table}");
+    assert_eq!(told(&store).1.lines().collect::<Vec<_>>(), of_outages);
     let late = lines(&[&store[..], &["--since", "2026-11-21T02:00:30Z"]].concat());
     assert_eq!(late.iter().filter(|line| line["type"] == "outage").count(), 1);
     let none = told(&[&store[..], &["--since", "2026-11-22"]].concat());
