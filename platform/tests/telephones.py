@@ -41,6 +41,9 @@ class Calls:
         self.where = Path(where)
         self.where.mkdir(parents=True, exist_ok=True)
         self.count = count
+        # Those of a run before are not this one's.
+        for name in ("statistics.csv", "errors.log"):
+            (self.where / name).unlink(missing_ok=True)
         nodes.ip("-n", nodes.PREFIX + nodes.PHONES, "address", "replace", f"{address}/24", "dev", "eth0")
         # A tone that is not silence in A-law, 20 s of it.
         (self.where / "sound.alaw").write_bytes(bytes((0x55 ^ (index % 40)) for index in range(160000)))
