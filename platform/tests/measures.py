@@ -72,8 +72,10 @@ class Measures:
                 "calls": len(self.calls), "failed": failed, "ended_by_proxy": len(cut)}
 
     def recorded(self):
-        """Calls of which there has to be a record: not those that were answered in the instant in which their proxy was lost."""
-        return {key for key, call in self.answered.items() if not self.failed_at - INSTANT < call["answer_us"] / 1e6 < self.failed_at + INSTANT}
+        """Calls of which there has to be a record: not those that began or were answered in the instant in which their proxy was lost."""
+        def is_instant(time):
+            return self.failed_at - INSTANT < time / 1e6 < self.failed_at + INSTANT
+        return {key for key, call in self.answered.items() if not is_instant(call["answer_us"]) and not is_instant(call["invite_us"])}
 
     def rang_on_the_lost(self):
         return self.known.ringing if self.known else set()
