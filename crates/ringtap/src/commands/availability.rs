@@ -108,11 +108,8 @@ impl AvailabilityArgs {
             findings.outages.retain(|outage| outage.role != Role::Telephone);
             findings.services.retain(|service| service.role != Role::Telephone);
         }
-        let results = Results {
-            failovers: &failovers,
-            effects: Some((&effects, totals)),
-            findings: &findings,
-        };
+        let results =
+            Results { failovers: &failovers, effects: Some((&effects, totals)), findings: &findings };
         self.print(&results, screen).context(WRITING)?;
         remark(&findings.counts, &totals, screen);
         Ok(pass.exit(screen))
