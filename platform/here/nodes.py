@@ -218,6 +218,8 @@ class Node:
             run("mount", "-o", "loop", image, disk)
         for path in (disk / "own", disk / "work"):
             path.mkdir(exist_ok=True)
+            # The first is the node's `/`, which all of its users pass.
+            path.chmod(0o755)
         if not os.path.ismount(merged):
             run("mount", "-t", "overlay", "overlay", "-o", f"lowerdir={root},upperdir={disk / 'own'},workdir={disk / 'work'}", merged)
         (merged / "etc/hostname").write_text(self.name + "\n")
@@ -232,7 +234,7 @@ class Node:
                    merged, self.name, PREFIX + self.name, self.folder / "cgroup"]
         with open(self.folder / "boot.log", "w") as log:
             outer = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                     start_new_session=True)
+                                     start_new_session=True, umask=0o022)
         self.outer.keep(outer.pid)
         self.init.keep(wait(lambda: self.child(outer), lambda: f"{self.name} does not boot: {self.log()}"))
 

@@ -98,5 +98,4 @@ def main():
 
 
 if __name__ == "__main__":
-    os.umask(0o077)
     sys.exit(main())
