@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Brings the platform up, tries some failures of each sort, and removes it: tried.py --ringtap PROGRAM. What `make test` does of it.
+"""Brings the platform up, tries some failures of each sort, and removes it: tried.py --ringtap PROGRAM. `make platform-tried`.
 
 Behaviour is asserted, times are not: it runs on machines that do other work. Where it cannot run it says what it lacks, to the file that
 RINGTAP_SKIPPED names as well, as other tests do, and does nothing.
