@@ -15,7 +15,8 @@ PBX, DATABASE = checks.PBXS[0], checks.DATABASES[0]
 # How long a network, announcements and the power switch are out, and all databases.
 LATE, DATABASES_LATE = 6, 60
 ONE_OF_TEN = "numgen random mod 10 0 drop"
-COROSYNC = "udp dport 5405 drop"
+# By both networks.
+COROSYNC = "udp dport 5405-5406 drop"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +39,19 @@ def filtered(tables, where):
         for node in where(run):
             if nodes.Node(run.folder, node).is_up():
                 nodes.Node(run.folder, node).ask("nft", "; ".join(f"delete table {name}" for name in tables))
+    return begin, end
+
+
+def lost_on_its_way(which, where):
+    """Packets of the node `where(run)` that get no further than the other end of its first cable: it notices nothing."""
+    def at_switch(run, rules):
+        nodes.run("ip", "netns", "exec", nodes.PREFIX + nodes.OUTSIDE, "chroot", images.make("node", run.folder / "roots"), "nft", rules)
+
+    def begin(run):
+        at_switch(run, f'table netdev lost {{ chain in {{ type filter hook ingress device "{where(run)}-eth0" priority 0; {which} drop; }}; }}')
+
+    def end(run):
+        at_switch(run, "table netdev lost; delete table netdev lost")
     return begin, end
 
 
@@ -106,8 +120,8 @@ IN, OUT = "chain in { type filter hook input priority -10; %s; };", "chain out {
 # The names of tables are of the tests alone.
 LOSS = filtered({"inet lost": IN % to_telephones("saddr") + OUT % to_telephones("daddr")}, lambda run: checks.PROXIES)
 # What it sends to telephones and PBXs; what they send arrives.
-ONE_WAY = filtered({"inet lost": OUT % 'oifname "eth0" drop', "arp lost": OUT % 'oifname "eth0" drop'}, lambda run: [run.owner])
-QUIET = filtered({"arp lost": OUT % "drop"}, lambda run: [run.peer])
+ONE_WAY = lost_on_its_way("", lambda run: run.owner)
+QUIET = lost_on_its_way("ether type arp", lambda run: run.peer)
 # By both networks, to and from all others: each half of the cluster believes that the other is gone.
 SPLIT = filtered({"inet split": IN % COROSYNC + OUT % COROSYNC}, lambda run: [run.owner])
 
