@@ -61,6 +61,7 @@ class Measures:
         self.refuses(refused)
         check(len(self.calls) == succeeded + failed, f"ringtap finds {len(self.calls)} calls, SIPp made {succeeded + failed}")
         check(len(self.answered) == succeeded, f"ringtap finds {len(self.answered)} answered calls, SIPp {succeeded}")
+        self.relays()
         rings = self.rung_again()
         self.refused_until_acknowledged(refused)
         cut, ended = self.cut()
@@ -70,6 +71,13 @@ class Measures:
         return {"kind": self.run.kind, "established": self.run.established, "rate": self.run.rate, "service": self.outage, **self.waits(), "gap": self.gap(),
                 "ended": max((end - self.failed_at for end in cut), default=None), "rings": max(rings, default=None),
                 "calls": len(self.calls), "failed": failed, "ended_by_proxy": len(cut)}
+
+    def relays(self):
+        """Every session that a telephone is offered or answered has its sound sent to the platform: not to a PBX, which takes it from no other."""
+        virtual, line = capture.packed(capture.VIRTUAL), b"\r\nc=IN IP4 " + capture.VIRTUAL.encode() + b"\r\n"
+        direct = {call for _, src, _, text, call in capture.messages(self.path, ("INVITE ", "SIP/2.0 "))
+                  if src == virtual and b"\r\nc=IN " in text and line not in text}
+        check(not direct, f"{len(direct)} calls are told to send their sound past the platform: {sorted(direct)[:3]}")
 
     def recorded(self):
         """Calls of which there has to be a record: not those that began or were answered in the instant in which their proxy was lost."""
@@ -168,6 +176,8 @@ class Measures:
         causes = {cause for each in failovers for cause in each["causes"]}
         if self.of.moves:
             expected = [{"proxy_lost"}] if clear else [{"address_moved"}] if not gaps else [{"proxy_lost"}, {"address_moved"}]
+            # Scenario 3: it refuses the calls that rang, which is an outage of its own if they are three or more in a row.
+            expected += [each | {"refusing"} for each in expected if len(refused) >= 3]
         else:
             expected = [{"unknown"}] if clear else [set()]
         check(causes in expected, f"ringtap says that the cause is {sorted(causes)}, not {expected}")
