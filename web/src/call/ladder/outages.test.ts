@@ -4,6 +4,7 @@ import { columnsOf } from './columns';
 import { asMermaid, asText, type Shown } from './copy';
 import { asSvg } from './drawing';
 import { addressOf, availabilityAnswer, MOST_OUTAGES, outagesOf, spanOf, type Availability } from './outages';
+import { besideOf, geometry } from './geometry';
 import { pictureOf } from './picture';
 import { outageDetails, remarkText } from './remark';
 import { ARROW, heightAt, OUTAGE_LINE, outageSpans, rowsOf, spanWithin, type Row } from './rows';
@@ -176,6 +177,21 @@ describe('the lifeline of a host', () => {
     expect(found.map(({ place, first, last }) => [place, first, last])).toEqual([[1, 1, 8], [2, 3, 9]]);
     // Both hosts in one column.
     expect(spans([outage(PROXY, 1, 5), outage('192.0.2.3:5060', 2, 9)], [0, 1, 1]).spans.map((one) => one.place)).toEqual([1]);
+  });
+});
+
+describe('the words of an outage', () => {
+  it('stand beside the lifeline that is marked, and over it only where there is no room', () => {
+    const wide = geometry({ width: 1068, columns: 3, legs: false, clock: false });
+    const area = wide.width - wide.gutter;
+    for (const place of [0, 1, 2]) {
+      const { left, width } = besideOf(place, wide);
+      expect(left >= 0 && left + width <= area).toBe(true);
+      expect(left > wide.x(place) || left + width < wide.x(place)).toBe(true);
+    }
+    expect([0, 2].map((place) => besideOf(place, wide).align)).toEqual(['start', 'end']);
+    const narrow = geometry({ width: 340, columns: 2, legs: false, clock: false });
+    expect(besideOf(1, narrow)).toEqual({ left: 0, width: narrow.width - narrow.gutter, align: 'middle' });
   });
 });
 
