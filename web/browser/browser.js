@@ -24,7 +24,7 @@ export async function open(browser, base, options = {}) {
   const { cookies = [], ...rest } = options;
   const context = await browser.newContext({ viewport: WIDE, timezoneId: 'Europe/Madrid', locale: 'en-GB', reducedMotion: 'reduce', ...rest });
   await context.addCookies(cookies);
-  if (process.env.PAGE === 'dist') await context.route("**", fromDist);
+  if (process.env.PAGE === 'dist') await context.route(`${base}/**`, fromDist);
   await context.addInitScript(() => {
     window.violations = [];
     addEventListener('securitypolicyviolation', (event) => window.violations.push(`${event.violatedDirective}: ${event.blockedURI} ${event.sample}`));

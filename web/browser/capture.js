@@ -33,6 +33,12 @@ export function frame(from, to, payload, [source, target] = [from.port, to.port]
   return Buffer.concat([head, payload]);
 }
 
+/** ARP that tells all of the owner of an address (RFC 5227). `mac` are six bytes. */
+export function announced(mac, ip) {
+  const everybody = [255, 255, 255, 255, 255, 255];
+  return Buffer.from([...everybody, ...mac, 0x08, 0x06, 0, 1, 0x08, 0, 6, 4, 0, 1, ...mac, ...ip, 0, 0, 0, 0, 0, 0, ...ip]);
+}
+
 /** The file: of each frame its time in seconds since 1970, and its bytes. */
 export function pcap(frames) {
   const head = Buffer.alloc(24);
@@ -43,8 +49,9 @@ export function pcap(frames) {
   head.writeUInt32LE(1, 20);
   return Buffer.concat([head, ...frames.flatMap(([at, bytes]) => {
     const one = Buffer.alloc(16);
-    one.writeUInt32LE(Math.floor(at), 0);
-    one.writeUInt32LE(Math.floor((at % 1) * 1e6), 4);
+    const us = Math.round(at * 1e6);
+    one.writeUInt32LE(Math.floor(us / 1e6), 0);
+    one.writeUInt32LE(us % 1e6, 4);
     one.writeUInt32LE(bytes.length, 8);
     one.writeUInt32LE(bytes.length, 12);
     return [one, bytes];

@@ -9,6 +9,7 @@ import { investigates } from './real/investigates.js';
 import { keyboard } from './real/keyboard.js';
 import { looks } from './real/looks.js';
 import { officers } from './real/officers.js';
+import { outages } from './real/outages.js';
 import { people } from './real/people.js';
 import { pictures } from './real/pictures.js';
 import { retention } from './real/retention.js';
@@ -40,5 +41,5 @@ describe('the page on a real console', { skip, timeout: 7_200_000, concurrency: 
     await it.console?.stop();
   });
 
-  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, rules, sensors, sites, saved, people, officers, wire, captures, looks, pictures]) part(it);
+  for (const part of [roles, search, states, keyboard, downloads, investigates, retention, rules, sensors, sites, saved, people, officers, wire, outages, captures, looks, pictures]) part(it);
 });

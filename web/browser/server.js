@@ -143,6 +143,8 @@ control = "${this.at('control')}"
 [log]
 level = "warn"
 status = "0s"
+[availability]
+follow = true
 [warrants]
 register = "${this.at('register')}"
 key = "${this.at('register-key')}"

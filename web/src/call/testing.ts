@@ -1,7 +1,7 @@
 // Messages, calls and streams for tests.
 
 import type { Message } from './answers';
-import type { Call, Interval, LadderMedia, Stream } from '../lib/types';
+import type { Call, Failover, FailoverSign, Interval, LadderMedia, Outage, Stream } from '../lib/types';
 
 const START = 1_767_254_400_000_000;
 
@@ -104,4 +104,43 @@ export function band(from: number, to: number, first: number, last: number, more
 
 export function call(more: Partial<Call> = {}): Call {
   return { id: 'c', call_id: 'a@192.0.2.1', answer_us: null, end_us: null, dtmf: [], notes: [], ...more } as Call;
+}
+
+/** `outage('192.0.2.2:5060', 1, 2.5)`: from one second after the start to the first answer, null where none was seen. */
+export function outage(service: string, from: number, until: number | null, more: Partial<Outage> = {}): Outage {
+  const found: Partial<Outage> = {
+    id: `${service} ${from}`,
+    service,
+    transport: 'udp',
+    role: 'monitored',
+    kind: 'unanswered',
+    from_us: at(from),
+    first_answer_us: until === null ? null : at(until),
+    last_us: at(until ?? from + 4),
+    down_ms: ((until ?? from + 4) - from) * 1000,
+    ...more,
+  };
+  return found as Outage;
+}
+
+/** The failover that these outages are, or one without any. */
+export function failover(outages: Outage[], more: Partial<Failover> = {}): Failover {
+  return {
+    type: 'failover',
+    id: 'f',
+    from_us: outages[0]?.from_us ?? at(0),
+    until_us: outages[0]?.first_answer_us ?? null,
+    down_ms: outages[0]?.down_ms ?? 0,
+    causes: ['proxy_lost'],
+    services: outages.map((one) => `${one.service}/${one.transport}`),
+    outages: outages.map((one) => one.id),
+    evidence: [],
+    ...more,
+  };
+}
+
+export function sign(kind: FailoverSign['kind'], address: string, seconds: number, more: Partial<FailoverSign> = {}): FailoverSign {
+  return {
+    kind, address, first_us: at(seconds), last_us: at(seconds), count: 1, from: '02:00:00:00:00:01', to: '02:00:00:00:00:02', ...more,
+  };
 }

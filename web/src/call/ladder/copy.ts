@@ -26,8 +26,8 @@ export function asText(ladder: Shown): string {
   const { columns, rows, legs } = ladder;
   const labels = rows.map((row) => labelText(row, ladder));
   const titles = columns.map((column) => shown(column.title));
-  // Remarks stand beside the lifelines.
-  const arrows = labels.filter((_, at) => rows[at]?.kind !== 'remark');
+  // Remarks and outages stand beside the lifelines.
+  const arrows = labels.filter((_, at) => !isBeside(rows[at]));
   const longest = Math.max(...arrows.map(width), ...titles.map(width), 0);
   const gap = Math.min(Math.max(longest + 6, NARROWEST), WIDEST);
   const times = rows.map((row, at) => timeText(row.time_us, rows[at - 1]?.time_us ?? null, ladder.base));
@@ -44,7 +44,8 @@ export function asText(ladder: Shown): string {
     out.push((before(at) + line).trimEnd());
     for (const detail of row.below) {
       const bars = lifelines(columns.length, gap, first);
-      const start = first + Math.min(...ends(row, ladder.places)) * gap + 3;
+      const column = isBeside(row) ? columns.length - 1 : Math.min(...ends(row, ladder.places));
+      const start = first + column * gap + (isBeside(row) ? 4 : 3);
       out.push((' '.repeat(margin) + overlay(bars, shown(detail), start)).trimEnd());
     }
   });
@@ -59,8 +60,13 @@ function labelText(row: Row, ladder: Shown): string {
   return ladder.remark(row);
 }
 
+/** Whether it is between no two hosts. */
+function isBeside(row: Row | undefined): boolean {
+  return row?.kind === 'remark' || row?.kind === 'outage';
+}
+
 function ends(row: Row, places: number[]): [number, number] {
-  if (row.kind === 'remark') return [0, 0];
+  if (row.kind === 'remark' || row.kind === 'outage') return [0, 0];
   const { from, to } = row.kind === 'message' ? row.message : row.band;
   return [places[from] ?? 0, places[to] ?? 0];
 }
@@ -88,7 +94,8 @@ function overlay(line: string, text: string, at: number): string {
 
 function arrowLine(row: Row, places: number[], count: number, gap: number, label: string, first: number): string {
   const bars = lifelines(count, gap, first);
-  if (row.kind === 'remark') return overlay(bars, `● ${label}`, first + (count - 1) * gap + 2);
+  const mark = row.kind === 'outage' ? (row.ends ? '▲' : '▼') : '●';
+  if (isBeside(row)) return overlay(bars, `${mark} ${label}`, first + (count - 1) * gap + 2);
   const [from, to] = ends(row, places);
   if (from === to) return overlay(bars, `↺ ${label}`, first + from * gap + 2);
   const [low, high] = [Math.min(from, to), Math.max(from, to)];
@@ -115,8 +122,9 @@ export function asMermaid(ladder: Shown): string {
     const leg = ladder.legs[row.leg];
     const label = mermaidText(`${leg ? `${leg} ` : ''}${labelText(row, ladder)}`);
     const details = row.below.map((line) => `<br/>${mermaidText(line)}`).join('');
-    if (row.kind === 'remark') {
-      out.push(`  Note over h0${ladder.columns.length > 1 ? `,h${ladder.columns.length - 1}` : ''}: ${time} ${label}`);
+    if (row.kind === 'remark' || row.kind === 'outage') {
+      const over = `h0${ladder.columns.length > 1 ? `,h${ladder.columns.length - 1}` : ''}`;
+      out.push(`  Note over ${over}: ${time} ${label}${details}`);
     } else {
       const arrow = row.kind === 'media' ? '-)' : row.message.code === null ? '->>' : '-->>';
       out.push(`  h${from}${arrow}h${to}: ${time} ${label}${details}`);

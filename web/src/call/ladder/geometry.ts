@@ -74,3 +74,21 @@ export function arrowOf(from: number, to: number, shape: Geometry, columns: numb
   const left = Math.min(x1, x2) + 8;
   return { from: x1, to: x2, way, turn: false, label: { left, width: Math.abs(x2 - x1) - 16 } };
 }
+
+/** Where the words about a host stand: beside its lifeline where there is room, otherwise across all of the area. */
+export interface Beside {
+  left: number;
+  width: number;
+  align: 'start' | 'middle' | 'end';
+}
+
+const WORDS = 420;
+const BESIDE = 10;
+
+export function besideOf(place: number, shape: Geometry): Beside {
+  const area = shape.width - shape.gutter;
+  const x = shape.x(place);
+  const room = Math.max(x, area - x) - BESIDE;
+  if (room < WORDS) return { left: 0, width: area, align: 'middle' };
+  return x >= area / 2 ? { left: 0, width: room, align: 'end' } : { left: x + BESIDE, width: room, align: 'start' };
+}

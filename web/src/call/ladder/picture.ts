@@ -1,9 +1,9 @@
 // The ladder as it is shown, as a drawing for SVG and PNG: the same columns, lines, times and details.
 
 import { cut } from '../wire';
-import { arrowOf, geometry, type Geometry } from './geometry';
+import { arrowOf, besideOf, geometry, type Geometry } from './geometry';
 import { labelOf, stateOf } from './label';
-import { barsOf, type MediaRow, type MessageRow, type Row } from './rows';
+import { barsOf, OUTAGE_LINE, outageSpans, placesHit, type MediaRow, type MessageRow, type OutageRow, type Row } from './rows';
 import { bandLoss, barPieces, reportPlaces, strength, stripOf } from './strip';
 import { differenceText, timeText } from './times';
 import type { Shown } from './copy';
@@ -51,6 +51,8 @@ export function pictureOf(ladder: Shown, width: number, text: PictureText): Draw
     shapes.push(line(PAD, PAD + 34 + at * 18, cut(one, Math.floor(shape.width / LETTER)), DIM, 'start', 12)));
   const left = PAD + shape.gutter;
   columnShapes(shapes, ladder, shape, left, top, height);
+  outageSpans(ladder.rows, last ? last.top + last.height : 0, ladder.places).forEach(({ place, from, until }) =>
+    shapes.push({ kind: 'rect', x: left + shape.x(place) - 5, y: top + from, width: 10, height: until - from, fill: LOST, opacity: 0.4 }));
   barShapes(shapes, ladder, shape, left, top);
   ladder.rows.forEach((row, at) => {
     timeShapes(shapes, ladder, at, shape, top);
@@ -111,8 +113,25 @@ function rowShapes(
     const x = left + shape.x((ladder.columns.length - 1) / 2);
     const words = `● ${ladder.remark(row)}`;
     shapes.push(clearing(x, y + 17, words), line(x, y + 17, words, INK, 'middle', 11));
-  } else if (row.kind === 'media') mediaShapes(shapes, row, ladder, shape, left, y);
+  } else if (row.kind === 'outage') outageShapes(shapes, row, ladder, shape, left, y);
+  else if (row.kind === 'media') mediaShapes(shapes, row, ladder, shape, left, y);
   else messageShapes(shapes, row, ladder, shape, left, y, text);
+}
+
+function outageShapes(shapes: Shape[], row: OutageRow, ladder: Shown, shape: Geometry, left: number, y: number): void {
+  const beside = besideOf(placesHit(row.outage, ladder.places)[0] ?? 0, shape);
+  const most = Math.max(Math.floor(beside.width / LETTER), 8);
+  const at = y + OUTAGE_LINE;
+  shapes.push({ kind: 'line', x1: left, y1: at, x2: PAD + shape.width, y2: at, stroke: LOST, width: 1, dashes: '2 3' });
+  const say = (words: string, base: number, fill: string, size: number, bold: boolean) => {
+    const text = cut(words, most);
+    const half = letters(text) / 2;
+    const middle = left + beside.left + { start: half, middle: beside.width / 2, end: beside.width - half }[beside.align];
+    const x = { start: left + beside.left, middle, end: left + beside.left + beside.width }[beside.align];
+    shapes.push(clearing(middle, base, text), line(x, base, text, fill, beside.align, size, bold));
+  };
+  say(`${row.ends ? '▲' : '▼'} ${ladder.remark(row)}`, y + 16, LOST, 12, true);
+  row.below.forEach((detail, index) => say(detail, y + 33 + index * 15, DIM, 11, false));
 }
 
 function messageShapes(

@@ -1,7 +1,8 @@
-// The lines of a ladder in order of time: messages, streams, digits and remarks.
+// The lines of a ladder in order of time: messages, streams, digits, remarks and outages.
 
 import { sdpBrief, sdpOf, parse } from '../sip';
 import type { LadderAnswer, Message } from '../answers';
+import type { HostOutage } from './outages';
 import type { Call, LadderMedia, Stream } from '../../lib/types';
 
 export type SdpDepth = 'none' | 'brief' | 'full';
@@ -34,13 +35,23 @@ export interface RemarkRow extends Common {
   code: string;
 }
 
-export type Row = MessageRow | MediaRow | RemarkRow;
+export interface OutageRow extends Common {
+  kind: 'outage';
+  outage: HostOutage;
+  /** The line of its end; otherwise of its beginning. */
+  ends: boolean;
+}
+
+export type Row = MessageRow | MediaRow | RemarkRow | OutageRow;
 
 export interface RowOptions {
   sdp: SdpDepth;
   /** Column of each host, -1 where it is hidden. */
   places: number[];
   hiddenLegs: ReadonlySet<number>;
+  /** Outages of hosts of the ladder, and what stands below the line of each. */
+  outages?: HostOutage[];
+  details?: (outage: HostOutage) => string[];
 }
 
 export const ROW = 34;
@@ -64,6 +75,10 @@ export function rowsOf(answer: LadderAnswer, legs: Call[], streams: Stream[], op
   const shown = (from: number, to: number) => (places[from] ?? -1) >= 0 && (places[to] ?? -1) >= 0;
   const rows: Row[] = [];
   let left_out = 0;
+  // Before messages of the same time: an outage begins with a request that waits, and ends with an answer.
+  for (const outage of options.outages ?? []) {
+    if (placesHit(outage, places).length > 0) rows.push(...outageRows(outage, options.details?.(outage) ?? [], answer));
+  }
   for (const message of answer.messages) {
     if (!shown(message.from, message.to) || hiddenLegs.has(message.leg)) left_out += 1;
     else rows.push(messageRow(message, options.sdp));
@@ -79,7 +94,7 @@ export function rowsOf(answer: LadderAnswer, legs: Call[], streams: Stream[], op
   legs.forEach((call, leg) => {
     if (!hiddenLegs.has(leg)) rows.push(...remarks(call, leg));
   });
-  // Stable: lines of the same time stay in the order of capture, messages first.
+  // Stable: lines of the same time stay in the order of capture, outages first, then messages.
   rows.sort((a, b) => a.time_us - b.time_us);
   const folded = digitsFolded(rows);
   let top = 0;
@@ -121,6 +136,21 @@ function remarks(call: Call, leg: number): RemarkRow[] {
     ...call.notes.flatMap((note) =>
       note.since_us !== null && MOMENTS.has(note.code) ? [row(note.since_us, note.evidence, note.code)] : []),
   ];
+}
+
+/** Where an outage begins, and where it ends if that was seen and there are lines after. */
+function outageRows(outage: HostOutage, details: string[], { messages, media }: LadderAnswer): OutageRow[] {
+  const row = (time_us: number, ends: boolean, below: string[]): OutageRow =>
+    ({ kind: 'outage', outage, ends, time_us, leg: -1, top: 0, height: ROW - 8 + below.length * LINE, below });
+  const begins = row(outage.from_us, false, details);
+  const goesOn = outage.kind === 'failover' || !outage.ended;
+  const last = Math.max(messages.at(-1)?.time_us ?? 0, ...media.map((band) => band.last_us));
+  return goesOn || outage.until_us > last ? [begins] : [begins, row(outage.until_us, true, [])];
+}
+
+/** Columns of the hosts of an outage, each once. */
+export function placesHit(outage: HostOutage, places: number[]): number[] {
+  return [...new Set(outage.hosts.map((host) => places[host] ?? -1))].filter((place) => place >= 0);
 }
 
 /** Digits with nothing between them are one line. */
@@ -189,6 +219,48 @@ export function barsOf(rows: Row[], places: number[]): Bar[] {
     bars.push({ place, side, rank, stream: row.band.stream, first, last, from: row.top + ARROW, until, row });
   });
   return bars;
+}
+
+/** Where the line of an outage lies, from the top of its row. */
+export const OUTAGE_LINE = 12;
+
+/** A piece of a lifeline in which its host was out of service. */
+export interface OutageSpan {
+  place: number;
+  /** Rows that it begins and ends in. */
+  first: number;
+  last: number;
+  /** Where it begins and ends, from the top of all rows. */
+  from: number;
+  until: number;
+}
+
+/** Those of each lifeline, in order. Outages of one host that overlap are one. */
+export function outageSpans(rows: Row[], height: number, places: number[]): OutageSpan[] {
+  const ends = new Map(
+    rows.flatMap((row) => (row.kind === 'outage' && row.ends ? [[row.outage, row.top + OUTAGE_LINE] as const] : [])),
+  );
+  const last = rows.at(-1)?.time_us ?? 0;
+  const spans: OutageSpan[] = [];
+  for (const row of rows) {
+    if (row.kind !== 'outage' || row.ends) continue;
+    const { outage } = row;
+    const from = row.top + OUTAGE_LINE;
+    const until = ends.get(outage) ?? (outage.until_us > last ? height : Math.max(heightAt(rows, outage.until_us), from));
+    for (const place of placesHit(outage, places)) {
+      const before = spans.findLast((span) => span.place === place);
+      if (before && before.until >= from) before.until = Math.max(before.until, until);
+      else spans.push({ place, first: 0, last: 0, from, until });
+    }
+  }
+  return spans.map((span) => ({ ...span, first: rowAt(rows, span.from), last: rowAt(rows, span.until) }));
+}
+
+/** The part of it within a row, from the row's top; null where it has none. */
+export function spanWithin(span: OutageSpan, row: Row): { y: number; height: number } | null {
+  const y = Math.max(span.from - row.top, 0);
+  const height = Math.min(span.until - row.top, row.height) - y;
+  return height > 0 ? { y, height } : null;
 }
 
 /** Where a time lies between the rows: in proportion between the one before it and the one behind it. */
