@@ -1,8 +1,8 @@
 //! A record on its way to its table and back: the table, the columns and the day of each type of record.
 
 use ringtap_model::{
-    Alarm, Amendment, Call, Failover, Id, Identity, Message, Nanos, Outage, Record, Registration,
-    ServiceHour, Stream, Transaction,
+    AffectedCall, Alarm, Amendment, Call, Failover, Id, Identity, Message, Nanos, Outage, Record,
+    Registration, ServiceHour, Stream, Transaction,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ pub(crate) enum RecordType {
     Outage,
     Failover,
     ServiceHour,
+    AffectedCall,
     Identity,
     Amendment,
 }
@@ -253,6 +254,26 @@ impl StoredRecord for ServiceHour {
     }
 }
 
+impl StoredRecord for AffectedCall {
+    const TYPE: RecordType = RecordType::AffectedCall;
+    const TABLE: &'static str = "affected_calls";
+    const START: &'static str = "failover_us";
+    const COLUMNS: &'static str = "id, failover_us, format, record";
+    const APART: &'static [&'static str] = &["id"];
+
+    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
+        &mut encoders.affected_call
+    }
+
+    fn id(&self) -> Id {
+        self.id
+    }
+
+    fn start(&self) -> Nanos {
+        self.failover_from
+    }
+}
+
 impl StoredRecord for Identity {
     const TYPE: RecordType = RecordType::Identity;
     const TABLE: &'static str = "identities";
@@ -287,6 +308,7 @@ pub(crate) enum AnyRecord {
     Outage(Box<Outage>),
     Failover(Box<Failover>),
     ServiceHour(Box<ServiceHour>),
+    AffectedCall(Box<AffectedCall>),
     Identity(Box<Identity>),
     Amendment(Box<Amendment>),
 }
@@ -339,6 +361,7 @@ impl PendingRecord {
             | AnyRecord::Outage(_)
             | AnyRecord::Failover(_)
             | AnyRecord::ServiceHour(_)
+            | AnyRecord::AffectedCall(_)
             | AnyRecord::Identity(_)
             | AnyRecord::Amendment(_) => None,
         };
@@ -369,6 +392,7 @@ impl PendingRecord {
             AnyRecord::Outage(outage) => outage.start(),
             AnyRecord::Failover(failover) => failover.start(),
             AnyRecord::ServiceHour(hour) => hour.start(),
+            AnyRecord::AffectedCall(call) => StoredRecord::start(&**call),
             AnyRecord::Identity(identity) => StoredRecord::start(&**identity),
             AnyRecord::Amendment(amendment) => amendment.start,
         })
@@ -386,6 +410,7 @@ impl PendingRecord {
             AnyRecord::Outage(outage) => outage.json(),
             AnyRecord::Failover(failover) => failover.json(),
             AnyRecord::ServiceHour(hour) => hour.json(),
+            AnyRecord::AffectedCall(call) => call.json(),
             AnyRecord::Identity(identity) => identity.json(),
             AnyRecord::Amendment(amendment) => json(&**amendment),
         };
@@ -416,6 +441,7 @@ impl AnyRecord {
             Self::Outage(_) => RecordType::Outage,
             Self::Failover(_) => RecordType::Failover,
             Self::ServiceHour(_) => RecordType::ServiceHour,
+            Self::AffectedCall(_) => RecordType::AffectedCall,
             Self::Identity(_) => RecordType::Identity,
             Self::Amendment(_) => RecordType::Amendment,
         }
@@ -440,6 +466,7 @@ impl AnyRecord {
             Outage::NAME => read(json).map(Self::Outage),
             Failover::NAME => read(json).map(Self::Failover),
             ServiceHour::NAME => read(json).map(Self::ServiceHour),
+            AffectedCall::NAME => read(json).map(Self::AffectedCall),
             Identity::NAME => read(json).map(Self::Identity),
             Amendment::NAME => read(json).map(Self::Amendment),
             _ => None,
@@ -458,6 +485,7 @@ pub(crate) struct Encoders {
     pub(crate) outage: Encoder<Outage>,
     pub(crate) failover: Encoder<Failover>,
     pub(crate) service_hour: Encoder<ServiceHour>,
+    pub(crate) affected_call: Encoder<AffectedCall>,
     pub(crate) identity: Encoder<Identity>,
 }
 
@@ -474,6 +502,7 @@ impl Encoders {
             outage: encoder()?,
             failover: encoder()?,
             service_hour: encoder()?,
+            affected_call: encoder()?,
             identity: encoder()?,
         })
     }
@@ -562,6 +591,7 @@ mod tests {
                 AnyRecord::Outage(Box::new(samples::outage())),
                 AnyRecord::Failover(Box::new(samples::failover())),
                 AnyRecord::ServiceHour(Box::new(samples::service_hour())),
+                AnyRecord::AffectedCall(Box::new(samples::affected_call())),
                 AnyRecord::Identity(Box::new(samples::identity())),
             ] {
                 let pending = PendingRecord { from_journal, ..record.into() };
