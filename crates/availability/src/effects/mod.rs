@@ -10,7 +10,10 @@
 //! | `trouble` | what was out of service in a failover, and which INVITEs waited there |
 //! | `judge` | what became of a call |
 //! | `record` | what is reported |
+//! | `seen` | what of a SIP message is looked at |
 //! | `signals`, `registers`, `gaps` | what SIP and RTP packets tell: the facts |
+//! | `table` | all of these, as they become known |
+//! | `watch` | the same without an end: a failover is judged once its calls are known |
 //! | `tracker` | the engine's way in |
 
 mod facts;
@@ -18,11 +21,14 @@ mod gaps;
 mod judge;
 mod record;
 mod registers;
+mod seen;
 mod signals;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tracker;
 mod trouble;
+mod watch;
 
 use std::collections::HashSet;
 
@@ -30,7 +36,11 @@ use ringtap_model::Nanos;
 
 pub use facts::{Attempt, CallFacts, Ending, Gap, MediaFacts, Observed, RegisterFacts, Release};
 pub use record::{AffectedCall, AffectedDirection, Delays, Effect, Effects, GapLengths, Totals};
+pub(crate) use seen::{CallSeen, user_key};
+pub use table::CallReport;
 pub use tracker::EffectsTracker;
+pub use watch::EffectCounts;
+pub(crate) use watch::{EffectsWatch, Judged};
 
 use crate::failover::Failover;
 use judge::{Clients, Judge, clients};
@@ -78,7 +88,7 @@ fn of_one(failover: &Failover, observed: &Observed, clients: &Clients) -> Effect
         let delay = effects.count(effect);
         lost += u64::from(effect.is_some_and(Effect::is_loss));
         if effect != Some(Effect::Unknown) || !gaps.is_empty() {
-            users.extend([&call.caller, &call.callee].into_iter().flatten().map(String::as_str));
+            users.extend([call.caller, call.callee].into_iter().flatten());
         }
         delays.extend(delay);
         let gaps: Vec<AffectedDirection> = gaps.iter().map(AffectedDirection::of).collect();
@@ -93,7 +103,7 @@ fn of_one(failover: &Failover, observed: &Observed, clients: &Clients) -> Effect
         });
     }
     let waiting = observed.registers.iter().filter(|register| judge.has_register(register));
-    let registering: HashSet<&str> = waiting.map(|register| register.user.as_str()).collect();
+    let registering: HashSet<u64> = waiting.map(|register| register.user).collect();
     effects.registering_users = registering.len() as u64;
     users.extend(registering);
     effects.users = users.len() as u64;

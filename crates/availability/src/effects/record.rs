@@ -30,6 +30,12 @@ impl Effect {
         }
     }
 
+    /// The same name, if it is one.
+    pub(crate) fn name_of(name: &str) -> Option<&'static str> {
+        let all = [Self::Unknown, Self::GivenUp, Self::Delayed(Nanos::ZERO), Self::Failed, Self::Cut];
+        all.into_iter().map(Self::name).find(|known| *known == name)
+    }
+
     /// Whether the call was lost by it.
     pub(crate) fn is_loss(self) -> bool {
         matches!(self, Self::Failed | Self::Cut)

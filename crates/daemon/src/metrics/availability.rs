@@ -1,5 +1,7 @@
 //! Telephone services: outages, failovers, and how available monitored services were.
 
+use ringtap_availability::{EffectCounts, Figures};
+
 use super::family::{Family, MetricKind, Value};
 use crate::availability_figures::Known;
 
@@ -27,6 +29,8 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
             ("request", counts.transactions_evicted),
             ("evidence", counts.evidence_refused),
             ("outage", counts.outages_refused + known.figures.refused),
+            ("call", known.figures.effects.calls_refused),
+            ("fact", known.facts_dropped + known.figures.effects.facts_refused),
         ];
         let row = |(what, count): (&str, u64)| (vec![("what", what.to_owned())], Value::Whole(count));
         rows.map(row).into()
@@ -53,6 +57,19 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
         ),
         family("ringtap_failovers", "Failovers by cause.", MetricKind::Counter, failovers.collect()),
         family(
+            "ringtap_failovers_judged",
+            "Failovers of which it is told what they did to calls: six minutes after their end.",
+            MetricKind::Counter,
+            gauge(figures.map(|figures| figures.effects.judged)),
+        ),
+        family(
+            "ringtap_failover_calls",
+            "Calls that failovers had an `effect` on: `delayed`; lost ones are `failed` or `cut`; `given_up` \
+             by their caller; `unknown` where packets do not tell.",
+            MetricKind::Counter,
+            figures.into_iter().flat_map(calls).collect(),
+        ),
+        family(
             "ringtap_address_conflicts",
             "Addresses that two hosts claimed in turn: how often that began.",
             MetricKind::Counter,
@@ -69,9 +86,16 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
             "ringtap_availability_left_out",
             "What services were not followed by: messages without room in the `queue`, and each `loss` of \
              packets, around which time is unobserved; at a ceiling, requests to a further `service`, a \
-             `request` that gave way to others, an `evidence` of failovers, an `outage`, failover or hour.",
+             `request` that gave way to others, an `evidence` of failovers, an `outage`, failover or hour, a \
+             `call`, or other `fact` of calls, that effects of failovers are judged by.",
             MetricKind::Counter,
             left_out,
         ),
     ]
+}
+
+fn calls(figures: &Figures) -> [(Vec<(&'static str, String)>, Value); 5] {
+    let EffectCounts { delayed, failed, cut, given_up, unknown, .. } = figures.effects;
+    [("delayed", delayed), ("failed", failed), ("cut", cut), ("given_up", given_up), ("unknown", unknown)]
+        .map(|(effect, count)| (vec![("effect", effect.to_owned())], Value::Whole(count)))
 }
