@@ -405,7 +405,9 @@ impl Watch {
     /// Its effects are judged later, by what is known of it now.
     fn await_effects(&mut self, failover: &Failover, record: model::Failover) {
         let failover = Failover { from: record.from, ..failover.clone() };
-        self.effects.follow(record.id, &failover, self.now);
+        if !self.effects.follow(record.id, &failover, self.now) {
+            return;
+        }
         match self.unjudged.iter_mut().find(|known| known.id == record.id) {
             Some(known) => *known = record,
             None => self.unjudged.push(record),

@@ -1,5 +1,6 @@
 //! Follows telephone services: workers pass on what is known of SIP messages, of calls and of lost media, and
-//! frames by which hosts claim addresses; one thread orders and follows them, and writes outages and failovers to the store.
+//! frames by which hosts claim addresses; one thread orders and follows them, and writes outages and
+//! failovers to the store.
 //!
 //! A service answers in many calls, which workers share by Call-ID: only here is it seen whole. What comes
 //! waits half a second for what is earlier. A worker never waits for the thread: what finds no room in the

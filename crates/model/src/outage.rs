@@ -264,6 +264,9 @@ record! {
         pub call: Id,
         /// Its Call-ID.
         pub call_id: String,
+        /// Its first INVITE.
+        #[name = "invite_us"]
+        pub invite: Nanos,
         /// `delayed`, `failed`, `cut`, `given_up` or `unknown`; null where its media had a gap, and nothing
         /// else.
         pub effect: Option<String>,

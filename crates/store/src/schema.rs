@@ -139,7 +139,8 @@ CREATE UNIQUE INDEX messages_id ON messages (time_us % 86400000000 / 7200000000,
 /// 10: `transactions` outside of calls, and `alarms`.
 /// 11: `call_blocks`, which `blocks` fills. `columns` is of the calls of the rows from the first to the last.
 /// 12: `outages` and `failovers`, and `service_hours`: how available services were.
-/// 13: `affected_calls`: what failovers did to calls. The records of failovers have their figures from there on.
+/// 13: `affected_calls`: what failovers did to calls, whose figures the records of `failovers` have from then
+/// on.
 const ADDED: &[(i64, &str)] = &[
     (
         9,

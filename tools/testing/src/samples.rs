@@ -461,6 +461,7 @@ pub fn affected_call() -> AffectedCall {
         failover_from: START,
         call: Id([1; 16]),
         call_id: "a84b4c76e66710@pc33.example.com".into(),
+        invite: START + Nanos::from_millis(20),
         effect: Some("delayed".into()),
         delay_ms: Some(1_510.5),
         gaps: vec![AffectedGap {

@@ -97,6 +97,7 @@ fn of_one(failover: &Failover, observed: &Observed, clients: &Clients) -> Effect
             failover: failover.from,
             call_id: call.call_id.clone(),
             id: call.id,
+            invite: call.invite,
             effect: effect.map(Effect::name),
             delay_ms: delay,
             gaps,

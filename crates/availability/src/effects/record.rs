@@ -110,6 +110,9 @@ pub struct AffectedCall {
     pub call_id: String,
     /// As in its record.
     pub id: Id,
+    /// Its first INVITE.
+    #[serde(skip)]
+    pub invite: Nanos,
     /// What became of it; None where its media had a gap, and nothing else.
     pub effect: Option<&'static str>,
     /// Of a delayed call, first INVITE to first 18x, or 2xx.

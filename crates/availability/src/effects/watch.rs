@@ -12,8 +12,8 @@ use crate::failover::Failover;
 use crate::observation::Observation;
 use crate::settings::{GIVEN_UP, Settings};
 
-/// So long after its end a failover is judged: a call whose media stopped and that nobody ended has its record
-/// after five minutes of silence, one that rings is given up after three.
+/// So long after its end a failover is judged: a call whose media stopped and that nobody ended has its
+/// record after five minutes of silence, one that rings is given up after three.
 const SETTLED: Nanos = Nanos::from_secs(360);
 /// So long after its beginning it is judged, even if it goes on.
 const LONGEST: Nanos = Nanos::from_secs(900);
@@ -101,8 +101,9 @@ impl EffectsWatch {
         self.table.lost_time(lost);
     }
 
-    /// A failover as it is known now: what it is judged by once its calls are known.
-    pub(crate) fn follow(&mut self, id: Id, failover: &Failover, now: Nanos) {
+    /// A failover as it is known now: what it is judged by once its calls are known. False, and counted,
+    /// where too many wait.
+    pub(crate) fn follow(&mut self, id: Id, failover: &Failover, now: Nanos) -> bool {
         let end = failover.until.unwrap_or(now).max(failover.from);
         let due = (end + SETTLED).min(failover.from + LONGEST);
         if let Some(known) = self.waiting.iter_mut().find(|known| known.id == id) {
@@ -111,7 +112,9 @@ impl EffectsWatch {
             self.waiting.push(Waiting { id, failover: failover.clone(), due });
         } else {
             self.counts.facts_refused += 1;
+            return false;
         }
+        true
     }
 
     /// Judges the failovers whose time has come: all at the end of the input.

@@ -160,7 +160,8 @@ pub(crate) async fn outages(
 /// Failovers, the newest first
 ///
 /// Outages that began within ten seconds of each other, and what else was seen around them: the cause, where
-/// packets tell it, and the evidence; what it did to calls, once `judged_until_us` is set. Those that began in the time that is given, and at most 1,000.
+/// packets tell it, and the evidence; what it did to calls, once `judged_until_us` is set. Those that began
+/// in the time that is given, and at most 1,000.
 #[utoipa::path(
     get, path = "/availability/failovers", operation_id = "list_failovers", tag = "availability",
     params(Wanted),
@@ -180,8 +181,8 @@ pub(crate) async fn failovers(
 
 /// Calls that failovers had an effect on
 ///
-/// Those of failovers that began in the time that is given. What a failover did is known six minutes after its
-/// end, or a quarter of an hour after its beginning if it goes on by then: from there on it has
+/// Those of failovers that began in the time that is given. What a failover did is known six minutes after
+/// its end, or a quarter of an hour after its beginning if it goes on by then: from there on it has
 /// `judged_until_us`, and its calls are here. A call without an effect had a gap in its media.
 #[utoipa::path(
     get, path = "/availability/calls", operation_id = "list_affected_calls", tag = "availability",

@@ -77,7 +77,7 @@ impl Call {
         20_000 + 2 * u16::from(self.0)
     }
 
-    /// A message to the proxy, or from it: its first line, CSeq, To tag, Vias, and further lines with the body.
+    /// A message to the proxy, or from it: its first line, CSeq, To tag, and further lines with the body.
     fn say(&self, capture: &mut Capture, millis: u64, is_sent: bool, [line, cseq, tag, more]: [&str; 4]) {
         let Self(number) = self;
         let ends = [(self.phone(), 5060), (PROXY, 5060)];
@@ -92,7 +92,11 @@ impl Call {
 
     fn invite(&self, capture: &mut Capture, times: &[u64]) {
         let [a, b, c, d] = self.phone();
-        let offer = described(&format!("Contact: <sip:u@{a}.{b}.{c}.{d}>\r\n"), &format!("{a}.{b}.{c}.{d}"), self.port());
+        let offer = described(
+            &format!("Contact: <sip:u@{a}.{b}.{c}.{d}>\r\n"),
+            &format!("{a}.{b}.{c}.{d}"),
+            self.port(),
+        );
         let line = format!("INVITE sip:c{}@example.org SIP/2.0", self.0);
         times.iter().for_each(|time| self.say(capture, *time, true, [&line, "1 INVITE", "", &offer]));
     }
