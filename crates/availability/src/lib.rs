@@ -21,7 +21,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `settings` | when a silence is an outage; ceilings |
-//! | `observation` | what is known of a SIP message |
+//! | `observation`, `call_seen` | what is known of a SIP message; what it tells of its call |
 //! | `monitor`, `transactions` | requests and answers of all services |
 //! | `service`, `silence`, `refusals` | one service, a time without answers, a time of 500 and 503 only |
 //! | `attempts`, `rate` | INVITEs that go elsewhere, users who are registered; bursts of REGISTER |
@@ -34,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod attempts;
+mod call_seen;
 mod effects;
 mod evidence;
 mod failover;

@@ -6,7 +6,7 @@ use ringtap_engine::SipMessage;
 use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::sip::{Message, Method, StartLine};
 
-use crate::effects::{CallSeen, user_key};
+use crate::call_seen::{CallSeen, user_key};
 
 /// Contacts of a REGISTER that are looked at. Telephones register one, or a few.
 const CONTACTS: usize = 16;

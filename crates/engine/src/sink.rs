@@ -80,8 +80,8 @@ pub struct RtpSeen<'a> {
     pub packet: Option<&'a [u8]>,
 }
 
-/// A time between two packets of a stream, 100 ms or longer, that the numbers missing there fill at least half
-/// of: packets were sent, and lost.
+/// A time between two packets of a stream, 100 ms or longer, that the numbers missing there fill at least
+/// half of: packets were sent, and lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostTime {
     /// The stream: [`StreamEnd::serial`].

@@ -31,9 +31,9 @@
 //! `2026-11-21.sqlite` holds the records that began on that day, UTC: calls, streams, registrations,
 //! messages, transactions, alarms, outages, failovers, what these did to calls, and hours of services, each
 //! whole in a compact form, and beside it columns for what is searched by. The day of a record follows from
-//! the record alone, so the same record always goes to the same row: written twice it changes nothing. `held/`
-//! has such files with the records of calls on hold, which are read when the day itself has been deleted.
-//! `identity/` has files of subscribers' sessions, which only their owner may read.
+//! the record alone, so the same record always goes to the same row: written twice it changes nothing.
+//! `held/` has such files with the records of calls on hold, which are read when the day itself has been
+//! deleted. `identity/` has files of subscribers' sessions, which only their owner may read.
 //!
 //! | module | holds |
 //! |---|---|

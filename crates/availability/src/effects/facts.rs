@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use ringtap_model::{Call, CallState, Direction, Id, Nanos, Stream};
 
-use super::seen::user_key;
+use crate::call_seen::{is_of_network, user_key};
 use crate::observation::Observer;
 use crate::record::ServiceAddress;
 
@@ -231,11 +231,6 @@ impl Ending {
             _ => Self::User,
         }
     }
-}
-
-/// Codes that say that the network did not get further. Other 5xx are about the request (501, 505, 513, 580).
-pub(crate) fn is_of_network(code: u16) -> bool {
-    matches!(code, 408 | 500 | 502 | 503 | 504)
 }
 
 /// Causes of Q.850 that are about who is called, whatever the code that they come with.

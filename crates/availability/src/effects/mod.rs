@@ -10,7 +10,6 @@
 //! | `trouble` | what was out of service in a failover, and which INVITEs waited there |
 //! | `judge` | what became of a call |
 //! | `record` | what is reported |
-//! | `seen` | what of a SIP message is looked at |
 //! | `signals`, `registers`, `gaps` | what SIP and RTP packets tell: the facts |
 //! | `table` | all of these, as they become known |
 //! | `watch` | the same without an end: a failover is judged once its calls are known |
@@ -21,7 +20,6 @@ mod gaps;
 mod judge;
 mod record;
 mod registers;
-mod seen;
 mod signals;
 mod table;
 #[cfg(test)]
@@ -36,7 +34,6 @@ use ringtap_model::Nanos;
 
 pub use facts::{Attempt, CallFacts, Ending, Gap, MediaFacts, Observed, RegisterFacts, Release};
 pub use record::{AffectedCall, AffectedDirection, Delays, Effect, Effects, GapLengths, Totals};
-pub(crate) use seen::{CallSeen, user_key};
 pub use table::CallReport;
 pub use tracker::EffectsTracker;
 pub use watch::EffectCounts;

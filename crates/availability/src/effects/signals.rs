@@ -3,8 +3,8 @@
 use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::sip::Method;
 
-use super::facts::{Attempt, Release, is_of_network};
-use super::seen::CallSeen;
+use super::facts::{Attempt, Release};
+use crate::call_seen::{CallSeen, is_of_network};
 use crate::observation::Observation;
 use crate::record::ServiceAddress;
 

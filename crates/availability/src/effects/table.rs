@@ -11,8 +11,8 @@ use super::facts::{CallFacts, Ending, Gap, MediaFacts, Observed};
 use super::gaps::{LostTimes, successions};
 use super::judge::Clients;
 use super::registers::Registers;
-use super::seen::{CallSeen, call_key};
 use super::signals::Signals;
+use crate::call_seen::{CallSeen, call_key};
 use crate::observation::{Observation, Observer};
 use crate::settings::Settings;
 

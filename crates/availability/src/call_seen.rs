@@ -8,8 +8,6 @@ use ringtap_model::Endpoint;
 use ringtap_wire::sdp::{self, MediaType, Sdp};
 use ringtap_wire::sip::{Header, Message, Method, NameAddr, Uri, params};
 
-use super::facts::is_of_network;
-
 /// Hosts of Record-Route that are looked at: two proxies that name both of their sides.
 const ROUTES: usize = 4;
 
@@ -95,6 +93,11 @@ impl CallSeen {
             has_more_routes,
         })
     }
+}
+
+/// Codes that say that the network did not get further. Other 5xx are about the request (501, 505, 513, 580).
+pub(crate) fn is_of_network(code: u16) -> bool {
+    matches!(code, 408 | 500 | 502 | 503 | 504)
 }
 
 fn end(uri: &Uri<'_>) -> Option<Endpoint> {
