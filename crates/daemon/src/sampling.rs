@@ -108,8 +108,7 @@ fn both_legs_of_one_in_a_hundred_calls() {
     };
     // What it finds no room for is none of this test's.
     let (store, _) = ringtap_store::StoreWriter::open(&store, |_| ()).unwrap();
-    let mut sink =
-        StoreSink::new(store.sender().unwrap(), Default::default(), None, None, Default::default());
+    let mut sink = StoreSink::new(store.sender().unwrap(), Default::default(), None, None);
     let limits =
         ringtap_engine::Config { max_calls: 1 << 16, linger: Nanos::from_millis(100), ..Default::default() };
     let mut engine = Engine::new(limits);

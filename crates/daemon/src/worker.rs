@@ -68,7 +68,6 @@ impl StoreSink {
         trunks: TrunkOutcomes,
         alarms: Option<AlarmFeed>,
         intercept: Option<PacketFeed>,
-        availability: AvailabilityFeed,
     ) -> Self {
         Self {
             sender,
@@ -77,10 +76,17 @@ impl StoreSink {
             trunks,
             alarms,
             intercept,
-            availability,
+            availability: AvailabilityFeed::default(),
             notes: HashMap::new(),
             handed_over: Vec::new(),
         }
+    }
+}
+
+impl StoreSink {
+    /// Passes on records of calls, too, where services are followed.
+    pub(crate) fn following(self, services: &AvailabilityFeed) -> Self {
+        Self { availability: services.of_another_worker(), ..self }
     }
 }
 

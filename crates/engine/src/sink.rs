@@ -2,14 +2,12 @@
 
 use std::any::Any;
 
-use ringtap_model::{
-    Call, Direction, Endpoint, Frame, Message, Nanos, Registration, Stream, Transaction, Transport,
-};
+use ringtap_model::{Call, Endpoint, Frame, Message, Nanos, Registration, Stream, Transaction, Transport};
 use ringtap_wire::frame::Ip;
 use ringtap_wire::sip;
 
 use crate::deferred::DeferredCall;
-pub use crate::update::{CallNumber, IntervalSeen, RecordedPackets};
+pub use crate::update::{CallNumber, IntervalSeen, LostTime, RecordedPackets};
 
 /// A stream's record, with the serial number that [`Sink::rtp`] gave its packets.
 #[derive(Clone, Debug)]
@@ -78,24 +76,6 @@ pub struct RtpSeen<'a> {
     pub call: Option<CallNumber>,
     /// The whole RTP packet. None where a single ordinary frame contains it.
     pub packet: Option<&'a [u8]>,
-}
-
-/// A time between two packets of a stream, 100 ms or longer, that the numbers missing there fill at least
-/// half of: packets were sent, and lost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LostTime {
-    /// The stream: [`StreamEnd::serial`].
-    pub serial: u64,
-    /// The last packet before.
-    pub from: Nanos,
-    /// The first packet after.
-    pub until: Nanos,
-    /// Numbers that are missing, without those that the source spent elsewhere.
-    pub missing: u32,
-    /// The call of the stream, as far as it is known by then.
-    pub call: Option<CallNumber>,
-    /// Which way its packets flow, as far as it is known by then.
-    pub direction: Option<Direction>,
 }
 
 /// An RTCP datagram that belongs to a known stream.

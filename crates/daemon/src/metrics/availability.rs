@@ -36,7 +36,7 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
         rows.map(row).into()
     });
     let family = |name, help, kind, samples| Family { name, help, kind, samples };
-    vec![
+    let mut families = vec![
         family(
             "ringtap_services",
             "Services that are followed: addresses, ports and transports that SIP requests are sent to.",
@@ -56,19 +56,6 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
             gauge(figures.map(|figures| figures.outages)),
         ),
         family("ringtap_failovers", "Failovers by cause.", MetricKind::Counter, failovers.collect()),
-        family(
-            "ringtap_failovers_judged",
-            "Failovers of which it is told what they did to calls: six minutes after their end.",
-            MetricKind::Counter,
-            gauge(figures.map(|figures| figures.effects.judged)),
-        ),
-        family(
-            "ringtap_failover_calls",
-            "Calls that failovers had an `effect` on: `delayed`; lost ones are `failed` or `cut`; `given_up` \
-             by their caller; `unknown` where packets do not tell.",
-            MetricKind::Counter,
-            figures.into_iter().flat_map(calls).collect(),
-        ),
         family(
             "ringtap_address_conflicts",
             "Addresses that two hosts claimed in turn: how often that began.",
@@ -91,6 +78,27 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
             MetricKind::Counter,
             left_out,
         ),
+    ];
+    families.extend(effects(figures));
+    families
+}
+
+fn effects(figures: Option<&Figures>) -> [Family; 2] {
+    let judged = figures.map(|figures| (Vec::new(), Value::Whole(figures.effects.judged)));
+    [
+        Family {
+            name: "ringtap_failovers_judged",
+            help: "Failovers of which it is told what they did to calls: six minutes after their end.",
+            kind: MetricKind::Counter,
+            samples: judged.into_iter().collect(),
+        },
+        Family {
+            name: "ringtap_failover_calls",
+            help: "Calls that failovers had an `effect` on: `delayed`; lost ones are `failed` or `cut`; \
+                   `given_up` by their caller; `unknown` where packets do not tell.",
+            kind: MetricKind::Counter,
+            samples: figures.into_iter().flat_map(calls).collect(),
+        },
     ]
 }
 

@@ -3,8 +3,7 @@
 use ringtap_model::Nanos;
 
 use super::StreamTable;
-use crate::sink::LostTime;
-use crate::update::{CallNumber, Side};
+use crate::update::{CallNumber, LostTime, Side};
 
 /// Shorter times are not told: nobody notices them.
 const NOTICED: Nanos = Nanos::from_millis(100);

@@ -39,13 +39,12 @@ pub(crate) use record_memory::RecordMemory;
 
 use crate::codecs::Codecs;
 use crate::config::Config;
-use crate::sink::LostTime;
 use crate::table::hash::Hasher;
 use crate::table::lists::Lists;
 use crate::table::rows::Rows;
 use crate::table::slots::Ticket;
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
-use crate::update::{CallRef, InputOrder, LearnedEndpoint};
+use crate::update::{CallRef, InputOrder, LearnedEndpoint, LostTime};
 use details::{Digit, FlowDetails, NONE};
 use endpoints::{Endpoints, OwnerList};
 use flow::{ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT};
