@@ -288,6 +288,44 @@ class Api:
         """
         return self._transport.json(models.ActList, "POST", "/api/v1/warrants/acts", body=body)
 
+    def list_affected_calls(
+        self,
+        *,
+        from_us: int | None = None,
+        until_us: int | None = None,
+        failover: str | None = None,
+        effect: str | None = None,
+        skip: int | None = None,
+        limit: int | None = None,
+    ) -> models.AffectedCallList:
+        """Calls that failovers had an effect on.
+
+        Those of failovers that began in the time that is given. What a failover did is known six
+        minutes after its end, or a quarter of an hour after its beginning if it goes on by then: from
+        there on it has `judged_until_us`, and its calls are here. A call without an effect had a gap
+        in its media.
+
+        * `from_us`: Of failovers that began then or later, in microseconds since 1970.
+        * `until_us`: Of failovers that began before then, in microseconds since 1970.
+        * `failover`: Only of the failover with this id.
+        * `effect`: Only those with this effect: `delayed`, `failed`, `cut`, `given_up` or `unknown`.
+        * `skip`: So many are left out at the beginning: those of the pages before.
+        * `limit`: Most calls of the page; 100 unless it is given.
+        """
+        return self._transport.json(
+            models.AffectedCallList,
+            "GET",
+            "/api/v1/availability/calls",
+            query={
+                "from_us": from_us,
+                "until_us": until_us,
+                "failover": failover,
+                "effect": effect,
+                "skip": skip,
+                "limit": limit,
+            },
+        )
+
     def list_alarms(self, *, from_us: int | None = None, until_us: int | None = None) -> models.AlarmList:
         """Alarms, the newest first.
 
@@ -399,8 +437,8 @@ class Api:
         """Failovers, the newest first.
 
         Outages that began within ten seconds of each other, and what else was seen around them: the
-        cause, where packets tell it, and the evidence. Those that began in the time that is given,
-        and at most 1,000.
+        cause, where packets tell it, and the evidence; what it did to calls, once `judged_until_us`
+        is set. Those that began in the time that is given, and at most 1,000.
 
         * `from_us`: What began then or later, in microseconds since 1970.
         * `until_us`: What began before then, in microseconds since 1970.

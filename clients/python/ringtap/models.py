@@ -87,6 +87,56 @@ class ActedAt(Model):
 
 
 @dataclass(slots=True, kw_only=True)
+class AffectedCall(Model):
+    """A call that a failover had an effect on."""
+    type: Literal["affected_call"]
+    id: str
+    """Derived from the failover and the Call-ID."""
+    failover: str
+    """Id of the failover."""
+    failover_us: int
+    """When that began. Unit: µs."""
+    call: str
+    """Id of the call."""
+    call_id: str
+    """Its Call-ID."""
+    invite_us: int
+    """Its first INVITE. Unit: µs."""
+    effect: str | None
+    """`delayed`, `failed`, `cut`, `given_up` or `unknown`; null where its media had a gap, and nothing
+    else.
+    """
+    delay_ms: float | None
+    """Of a delayed call, first INVITE to first 18x, or 2xx. Unit: ms."""
+    gaps: list[AffectedGap]
+    """The longest gap of each direction."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AffectedCallList(Model):
+    """Calls that failovers had an effect on."""
+    calls: list[AffectedCall]
+    """Those of the first failover first; of one, in order of their first INVITE."""
+    complete: bool
+    """Whether none follow; otherwise ask with `skip`."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AffectedGap(Model):
+    """The longest gap in the media of one direction of a call."""
+    direction: Literal["caller_to_callee", "callee_to_caller"] | None
+    """Which way the missing packets went; null where that is not known.
+
+    * `caller_to_callee`: Sent by the side that sent the INVITE.
+    * `callee_to_caller`: Sent by the side that answered it.
+    """
+    from_us: int
+    """The last packet before. Unit: µs."""
+    gap_ms: float
+    """From that to the next packet. Unit: ms."""
+
+
+@dataclass(slots=True, kw_only=True)
 class Alarm(Model):
     """One alarm: a rule that held for one subject, from the moment it was raised until it cleared."""
     type: Literal["alarm"]
@@ -655,6 +705,44 @@ class Failover(Model):
     """Ids of its outages."""
     evidence: list[FailoverSign]
     """What else was seen."""
+    judged_until_us: int | None
+    """When its effects were judged: nothing later is among them. Null until then, as are they. Unit: µs."""
+    calls: int | None
+    """Calls that were being set up, or established, meanwhile, and all affected ones."""
+    delayed: int | None
+    """Of these, set up late."""
+    delay_ms_median: float | None
+    """Median of the time from the first INVITE of the delayed calls to their first 18x, or 2xx. Unit:
+    ms.
+    """
+    delay_ms_p95: float | None
+    """The 95th percentile of it, by nearest rank. Unit: ms."""
+    delay_ms_max: float | None
+    """The longest. Unit: ms."""
+    failed: int | None
+    """Calls that were not answered, for a reason of the network."""
+    cut: int | None
+    """Calls that were established before, and ended by neither telephone."""
+    given_up: int | None
+    """Calls that their caller gave up before they rang."""
+    unknown: int | None
+    """Calls of which packets do not tell."""
+    users: int | None
+    """Users of these calls but the unknown, and users whose REGISTER waited or was refused."""
+    registering_users: int | None
+    """Users whose REGISTER waited or was refused."""
+    gaps: int | None
+    """Directions of calls with a gap in their media; null where calls were established, and nothing of
+    their media was seen.
+    """
+    gap_ms_median: float | None
+    """Median of the longest gap of each direction. Unit: ms."""
+    gap_ms_p95: float | None
+    """The 95th percentile of it, by nearest rank. Unit: ms."""
+    gap_ms_max: float | None
+    """The longest. Unit: ms."""
+    lost_per_million: float | None
+    """Failed and cut calls in a million of its calls."""
 
 
 @dataclass(slots=True, kw_only=True)

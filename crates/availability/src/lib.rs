@@ -3,7 +3,8 @@
 //! [`Monitor`] follows SIP transactions by service (address, port, transport); [`AvailabilityTracker`] does
 //! so in an engine and emits [`Findings`] at the end. [`LinkWatch`] follows who has an address, and
 //! [`failovers`] joins both. [`effects()`] tells what each failover did to calls and people, out of facts
-//! that [`EffectsTracker`] collects beside. [`Watch`] does all but the effects without an end.
+//! that [`EffectsTracker`] collects beside. [`Watch`] does all of it without an end, from
+//! [`Observation`]s and [`CallReport`]s of several engines.
 //!
 //! Not here: reading of captures, tables for people.
 //!
@@ -20,7 +21,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `settings` | when a silence is an outage; ceilings |
-//! | `observation` | what is known of a SIP message |
+//! | `observation`, `call_seen` | what is known of a SIP message; what it tells of its call |
 //! | `monitor`, `transactions` | requests and answers of all services |
 //! | `service`, `silence`, `refusals` | one service, a time without answers, a time of 500 and 503 only |
 //! | `attempts`, `rate` | INVITEs that go elsewhere, users who are registered; bursts of REGISTER |
@@ -33,6 +34,7 @@
 #![forbid(unsafe_code)]
 
 mod attempts;
+mod call_seen;
 mod effects;
 mod evidence;
 mod failover;
@@ -51,8 +53,9 @@ mod transactions;
 mod watch;
 
 pub use effects::{
-    AffectedCall, AffectedDirection, Attempt, CallFacts, Delays, Effect, Effects, EffectsTracker, Ending,
-    Gap, GapLengths, MediaFacts, Observed, RegisterFacts, Release, Totals, effects, totals,
+    AffectedCall, AffectedDirection, Attempt, CallFacts, CallReport, Delays, Effect, EffectCounts, Effects,
+    EffectsTracker, Ending, Gap, GapLengths, MediaFacts, Observed, RegisterFacts, Release, Totals, effects,
+    totals,
 };
 pub use evidence::{Evidence, EvidenceKind, Mac, Place};
 pub use failover::{Cause, Failover, failovers};

@@ -6,6 +6,8 @@ use ringtap_engine::SipMessage;
 use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::sip::{Message, Method, StartLine};
 
+use crate::call_seen::{CallSeen, user_key};
+
 /// Contacts of a REGISTER that are looked at. Telephones register one, or a few.
 const CONTACTS: usize = 16;
 
@@ -16,11 +18,11 @@ const CONTACTS: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub struct Observer {
     /// Keyed: nobody can choose messages that collide.
-    hasher: RandomState,
+    pub(crate) hasher: RandomState,
     drops: u64,
 }
 
-/// What services are judged by.
+/// What services, and what their failovers did to calls, are judged by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// Capture time of its last frame.
@@ -50,6 +52,10 @@ pub struct Observation {
     pub(crate) is_first_hop: bool,
     /// Addresses that a REGISTER names.
     pub(crate) contacts: Box<[Endpoint]>,
+    /// Who registers by a REGISTER.
+    pub(crate) registering: Option<u64>,
+    /// Of a message of a call.
+    pub(crate) of_call: Option<CallSeen>,
 }
 
 impl Observation {
@@ -89,6 +95,12 @@ impl Observation {
             expires: (is_register && code == Some(200)).then(|| expires(sip.message)),
             is_first_hop: is_register && code.is_none() && sip.message.vias().count() == 1,
             contacts,
+            registering: if is_register && code.is_none() {
+                registering(sip, &observer.hasher)
+            } else {
+                None
+            },
+            of_call: CallSeen::of(sip, &observer.hasher),
         }
     }
 }
@@ -98,6 +110,11 @@ impl Observer {
     pub fn of_another_engine(&self) -> Self {
         Self { hasher: self.hasher.clone(), drops: 0 }
     }
+}
+
+fn registering(sip: &SipMessage<'_>, hasher: &RandomState) -> Option<u64> {
+    let to = sip.message.to()?;
+    user_key(to.uri.user, Some(to.uri.host), hasher)
 }
 
 fn contacts(message: &Message<'_>) -> Box<[Endpoint]> {

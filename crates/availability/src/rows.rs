@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ringtap_model::{self as model, FailoverSign, Id, Nanos, ServiceHour};
 use sha2::{Digest, Sha256};
 
+use crate::effects::{AffectedCall, AffectedDirection, Delays, Effect, Effects, GapLengths};
 use crate::evidence::Evidence;
 use crate::failover::{Cause, Failover};
 use crate::record::{Outage, ServiceAddress, ServiceSummary};
@@ -101,6 +102,99 @@ impl Failover {
             services: self.services.clone(),
             outages: self.outages.iter().map(Outage::id).collect(),
             evidence: self.evidence.iter().map(Evidence::record).collect(),
+            ..model::Failover::UNKNOWN
+        }
+    }
+}
+
+impl Effects {
+    /// Writes them into the record of their failover. `until`: nothing later is among them.
+    pub(crate) fn describe(&self, record: &mut model::Failover, until: Nanos) {
+        record.judged_until = Some(until);
+        record.calls = Some(self.calls);
+        record.delayed = Some(self.delayed);
+        record.failed = Some(self.failed);
+        record.cut = Some(self.cut);
+        record.given_up = Some(self.given_up);
+        record.unknown = Some(self.unknown);
+        record.users = Some(self.users);
+        record.registering_users = Some(self.registering_users);
+        record.lost_per_million = self.lost_per_million;
+        let Delays { delay_ms_median, delay_ms_p95, delay_ms_max } = self.delays;
+        (record.delay_ms_median, record.delay_ms_p95) = (delay_ms_median, delay_ms_p95);
+        record.delay_ms_max = delay_ms_max;
+        record.gaps = self.gaps;
+        let GapLengths { gap_ms_median, gap_ms_p95, gap_ms_max } = self.gap_lengths;
+        (record.gap_ms_median, record.gap_ms_p95) = (gap_ms_median, gap_ms_p95);
+        record.gap_ms_max = gap_ms_max;
+    }
+
+    /// Of the record of a failover, with those of its calls among `affected`. None where it was not judged.
+    pub fn of_record(record: &model::Failover, affected: &[model::AffectedCall]) -> Option<Self> {
+        record.judged_until?;
+        let own = affected.iter().filter(|call| call.failover == record.id);
+        let count = |figure: Option<u64>| figure.unwrap_or_default();
+        Some(Self {
+            calls: count(record.calls),
+            delayed: count(record.delayed),
+            delays: Delays {
+                delay_ms_median: record.delay_ms_median,
+                delay_ms_p95: record.delay_ms_p95,
+                delay_ms_max: record.delay_ms_max,
+            },
+            failed: count(record.failed),
+            cut: count(record.cut),
+            given_up: count(record.given_up),
+            unknown: count(record.unknown),
+            users: count(record.users),
+            registering_users: count(record.registering_users),
+            gaps: record.gaps,
+            gap_lengths: GapLengths {
+                gap_ms_median: record.gap_ms_median,
+                gap_ms_p95: record.gap_ms_p95,
+                gap_ms_max: record.gap_ms_max,
+            },
+            lost_per_million: record.lost_per_million,
+            affected: own.map(AffectedCall::of_record).collect(),
+        })
+    }
+}
+
+impl AffectedCall {
+    /// Its record, in a failover of that id.
+    pub(crate) fn record(&self, failover: Id) -> model::AffectedCall {
+        let gap = |gap: &AffectedDirection| model::AffectedGap {
+            direction: gap.direction,
+            from: gap.from,
+            gap_ms: gap.gap_ms,
+        };
+        model::AffectedCall {
+            id: id_of(&["affected_call", &failover.to_string(), &self.call_id], self.failover),
+            failover,
+            failover_from: self.failover,
+            call: self.id,
+            call_id: self.call_id.clone(),
+            invite: self.invite,
+            effect: self.effect.map(str::to_owned),
+            delay_ms: self.delay_ms,
+            gaps: self.gaps.iter().map(gap).collect(),
+        }
+    }
+
+    fn of_record(record: &model::AffectedCall) -> Self {
+        let gap = |gap: &model::AffectedGap| AffectedDirection {
+            direction: gap.direction,
+            from: gap.from,
+            gap_ms: gap.gap_ms,
+        };
+        Self {
+            failover: record.failover_from,
+            call_id: record.call_id.clone(),
+            id: record.call,
+            invite: record.invite,
+            effect: record.effect.as_deref().and_then(Effect::name_of),
+            delay_ms: record.delay_ms,
+            gaps: record.gaps.iter().map(gap).collect(),
         }
     }
 }

@@ -3,8 +3,10 @@
 use std::collections::{HashMap, HashSet};
 use std::mem;
 
+use ringtap_engine::LostTime;
 use ringtap_model::{self as model, EvidenceKind, Frame, Id, Nanos, Network, ServiceHour};
 
+use crate::effects::{CallReport, EffectCounts, EffectsWatch, Judged};
 use crate::evidence::{Evidence, EvidenceLog};
 use crate::failover::{Failover, joined};
 use crate::link::LinkWatch;
@@ -35,11 +37,13 @@ const SERVICES: usize = 10_000;
 const UNTAKEN: usize = 100_000;
 
 /// Follows services, and who has their addresses, for months. Feed [`Watch::observe`] and [`Watch::frame`] in
-/// order of time, let time pass with [`Watch::advance`], and take what was found with [`Watch::take`].
+/// order of time, [`Watch::call`] and [`Watch::lost_time`] in any, let time pass with [`Watch::advance`], and
+/// take what was found with [`Watch::take`].
 ///
 /// What it hands out is that of a [`Monitor`] that is closed, with these differences: a role is that of the
 /// moment; an outage that goes on when packets are lost stays, without an end; a sign that comes more than a
-/// minute after a failover does not join it.
+/// minute after a failover does not join it. What failovers did to calls is told once for each, six minutes
+/// after its end, or a quarter of an hour after its beginning if it goes on by then.
 #[derive(Debug)]
 pub struct Watch {
     monitor: Monitor,
@@ -53,6 +57,9 @@ pub struct Watch {
     ended: Vec<Outage>,
     signs: EvidenceLog,
     failovers: Vec<Known>,
+    effects: EffectsWatch,
+    /// Failovers that wait for their effects, as they were handed out last.
+    unjudged: Vec<model::Failover>,
     hours: Hours,
     found: Found,
     figures: Figures,
@@ -65,6 +72,8 @@ pub struct Found {
     pub outages: Vec<model::Outage>,
     /// Failovers.
     pub failovers: Vec<model::Failover>,
+    /// Calls that failovers had an effect on.
+    pub affected: Vec<model::AffectedCall>,
     /// Services by the hour.
     pub hours: Vec<ServiceHour>,
 }
@@ -80,6 +89,8 @@ pub struct Figures {
     pub failovers: HashMap<&'static str, u64>,
     /// Addresses that two hosts claimed in turn: how often that began.
     pub conflicts: u64,
+    /// What they did to calls.
+    pub effects: EffectCounts,
     /// Services that are out of service now, and since when.
     pub out: Vec<(ServiceAddress, Nanos)>,
     /// Outages, services and failovers that could not be handed out or joined, since there were too many.
@@ -96,7 +107,6 @@ struct GoingOn {
 #[derive(Debug)]
 struct Known {
     id: Id,
-    from: Nanos,
     outages: HashSet<Id>,
     signs: HashSet<SignKey>,
     record: model::Failover,
@@ -126,6 +136,8 @@ impl Watch {
             ended: Vec::new(),
             signs: EvidenceLog::default(),
             failovers: Vec::new(),
+            effects: EffectsWatch::new(&settings),
+            unjudged: Vec::new(),
             hours: Hours::default(),
             found: Found::default(),
             figures: Figures::default(),
@@ -135,7 +147,18 @@ impl Watch {
     /// A SIP message.
     pub fn observe(&mut self, sip: &Observation) {
         self.advance(sip.time);
+        self.effects.message(sip);
         self.monitor.observe(sip);
+    }
+
+    /// A record of a call that goes on, or has ended.
+    pub fn call(&mut self, report: Box<CallReport>) {
+        self.effects.report(report);
+    }
+
+    /// Packets of a stream were lost for a while.
+    pub fn lost_time(&mut self, lost: &LostTime) {
+        self.effects.lost_time(lost);
     }
 
     /// A frame that may say who has an address.
@@ -160,6 +183,8 @@ impl Watch {
         self.link.forget(self.now);
         self.judge_outages();
         self.judge_failovers();
+        self.judge_effects(false);
+        self.effects.forget(self.now);
         if self.now.since(self.hours.looked) >= MINUTE {
             self.hand_out_hours();
         }
@@ -173,8 +198,11 @@ impl Watch {
             self.ended_outage(outage);
         }
         self.going_on.clear();
+        let now = self.now;
         self.now += SETTLED;
         self.judge_failovers();
+        self.now = now;
+        self.judge_effects(true);
         self.hand_out_hours();
     }
 
@@ -196,7 +224,7 @@ impl Watch {
         let out = self.going_on.values().filter(is_out);
         let mut out: Vec<_> = out.map(|going| (going.outage.address(), going.outage.from())).collect();
         out.sort_by_key(|(address, from)| (*from, address.endpoint));
-        Figures { counts, out, ..self.figures.clone() }
+        Figures { counts, out, effects: self.effects.counts(), ..self.figures.clone() }
     }
 
     /// Monitored services that are handed out, as they are now.
@@ -293,7 +321,8 @@ impl Watch {
             let goes_on = failover.outages.iter().any(|outage| self.going_on.contains_key(&key(outage)));
             let is_over = !goes_on && self.now.since(last.unwrap_or_default()) >= OVER;
             if self.now.since(failover.from) >= SETTLED {
-                still.extend(self.hand_out_failover(&failover, is_over));
+                let id = self.hand_out_failover(&failover, is_over);
+                still.extend(id.filter(|_| !is_over));
             }
             if is_over {
                 over.0.extend(failover.outages.iter().map(Outage::id));
@@ -311,7 +340,7 @@ impl Watch {
         });
     }
 
-    /// Hands a failover out if it is new or has changed; returns its id as long as it is not over.
+    /// Hands a failover out if it is new or has changed; returns its id.
     fn hand_out_failover(&mut self, failover: &Failover, is_over: bool) -> Option<Id> {
         let outages: HashSet<Id> = failover.outages.iter().map(Outage::id).collect();
         let signs: HashSet<SignKey> = failover.evidence.iter().map(sign_key).collect();
@@ -320,10 +349,18 @@ impl Watch {
         let now = self.now;
         let mut record = failover.record();
         let Some(known) = self.failovers.iter_mut().find(is_same) else {
-            return self.hand_out_new(failover, record, (outages, signs)).filter(|_| !is_over);
+            return self.hand_out_new(failover, record, (outages, signs));
         };
-        // What is learnt later changes neither.
-        (record.id, record.from) = (known.id, known.from);
+        // What is learnt later changes neither id nor beginning.
+        record = model::Failover {
+            until: record.until,
+            down_ms: record.down_ms,
+            causes: record.causes,
+            services: record.services,
+            outages: record.outages,
+            evidence: record.evidence,
+            ..known.record.clone()
+        };
         known.outages.extend(outages);
         known.signs.extend(signs);
         let is_news = known.record.until != record.until
@@ -335,7 +372,12 @@ impl Watch {
             known.handed_out = now;
             self.found.failovers.push(record);
         }
-        (!is_over).then_some(known.id)
+        let (id, is_judged) = (known.id, known.record.judged_until.is_some());
+        if !is_judged {
+            let record = known.record.clone();
+            self.await_effects(failover, record);
+        }
+        Some(id)
     }
 
     fn hand_out_new(
@@ -353,10 +395,40 @@ impl Watch {
         }
         let is_conflict = |sign: &&Evidence| sign.kind == EvidenceKind::AddressConflict;
         self.figures.conflicts += failover.evidence.iter().filter(is_conflict).count() as u64;
-        let (id, from) = (record.id, record.from);
+        let id = record.id;
         self.found.failovers.push(record.clone());
-        self.failovers.push(Known { id, from, outages, signs, record, handed_out: self.now });
+        self.await_effects(failover, record.clone());
+        self.failovers.push(Known { id, outages, signs, record, handed_out: self.now });
         Some(id)
+    }
+
+    /// Its effects are judged later, by what is known of it now.
+    fn await_effects(&mut self, failover: &Failover, record: model::Failover) {
+        let failover = Failover { from: record.from, ..failover.clone() };
+        if !self.effects.follow(record.id, &failover, self.now) {
+            return;
+        }
+        match self.unjudged.iter_mut().find(|known| known.id == record.id) {
+            Some(known) => *known = record,
+            None => self.unjudged.push(record),
+        }
+    }
+
+    /// Hands failovers out with their effects, and the calls that these had one on.
+    fn judge_effects(&mut self, is_end: bool) {
+        for Judged { id, effects, until } in self.effects.judge(self.now, is_end) {
+            let known = self.failovers.iter_mut().find(|known| known.id == id);
+            let place = self.unjudged.iter().position(|record| record.id == id);
+            let Some(mut record) = place.map(|place| self.unjudged.swap_remove(place)) else { continue };
+            effects.describe(&mut record, until);
+            if let Some(known) = known {
+                known.record = record.clone();
+            }
+            self.found.failovers.push(record);
+            let room = UNTAKEN.saturating_sub(self.found.affected.len());
+            self.figures.refused += effects.affected.len().saturating_sub(room) as u64;
+            self.found.affected.extend(effects.affected.iter().take(room).map(|call| call.record(id)));
+        }
     }
 
     fn hand_out_hours(&mut self) {

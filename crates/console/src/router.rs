@@ -61,6 +61,7 @@ pub(crate) fn api() -> OpenApiRouter<App> {
         .routes(routes!(alarms::acknowledge))
         .routes(routes!(availability::outages))
         .routes(routes!(availability::failovers))
+        .routes(routes!(availability::calls))
         .routes(routes!(availability::services))
         .routes(routes!(trunks::list))
         .routes(routes!(why::show))

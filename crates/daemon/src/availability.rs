@@ -1,5 +1,6 @@
-//! Follows telephone services: workers pass on what is known of SIP messages, and frames by which hosts claim
-//! addresses; one thread orders and follows them, and writes outages and failovers to the store.
+//! Follows telephone services: workers pass on what is known of SIP messages, of calls and of lost media, and
+//! frames by which hosts claim addresses; one thread orders and follows them, and writes outages and
+//! failovers to the store.
 //!
 //! A service answers in many calls, which workers share by Call-ID: only here is it seen whole. What comes
 //! waits half a second for what is earlier. A worker never waits for the thread: what finds no room in the
@@ -15,9 +16,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use ringtap_alarm::HealthFigure;
-use ringtap_availability::{Found, Observation, Observer, Settings, Watch};
-use ringtap_engine::SipMessage;
-use ringtap_model::{Frame, LinkType, Nanos, Network, Outage};
+use ringtap_availability::{CallReport, Found, Observation, Observer, Settings, Watch};
+use ringtap_engine::{LostTime, SipMessage, StreamEnd};
+use ringtap_model::{Call, Frame, LinkType, Nanos, Network, Outage};
 use ringtap_report::text::counted;
 use ringtap_report::time;
 use ringtap_store::{AvailabilityRecord, RecordSender};
@@ -44,7 +45,16 @@ struct Feeding {
 #[derive(Debug)]
 enum Seen {
     Sip(Observation),
-    Neighbour { time: Nanos, number: u64, link: LinkType, data: Box<[u8]> },
+    Call(Box<CallReport>),
+    LostTime(LostTime),
+    /// Time has passed: its source has ended then.
+    Time(Nanos),
+    Neighbour {
+        time: Nanos,
+        number: u64,
+        link: LinkType,
+        data: Box<[u8]>,
+    },
 }
 
 impl AvailabilityFeed {
@@ -67,6 +77,34 @@ impl AvailabilityFeed {
         feeding.lost = !feeding.pass(Seen::Sip(observation));
     }
 
+    /// Passes on what is known of a call that was answered.
+    pub(crate) fn answered(&mut self, number: u64, call: &Call) {
+        let Some(feeding) = &mut self.0 else { return };
+        let report = CallReport::in_progress(call, number, &feeding.observer);
+        feeding.report(report);
+    }
+
+    /// Passes on what is known of a call that has ended. `is_final`: no other record of it follows.
+    pub(crate) fn ended(&mut self, call: &Call, streams: &[StreamEnd], is_final: bool) {
+        let Some(feeding) = &mut self.0 else { return };
+        let report = CallReport::ended(call, streams, is_final, &feeding.observer);
+        feeding.report(report);
+    }
+
+    /// Passes on that packets of a stream were lost for a while.
+    pub(crate) fn lost_time(&mut self, lost: &LostTime) {
+        if let Some(feeding) = &self.0 {
+            feeding.pass_fact(Seen::LostTime(*lost));
+        }
+    }
+
+    /// Passes on that a replay has come to that time.
+    pub(crate) fn replayed(&mut self, now: Nanos) {
+        if let Some(feeding) = self.0.as_ref().filter(|feeding| feeding.waits) {
+            feeding.pass(Seen::Time(now));
+        }
+    }
+
     /// Passes on a frame by which a host claims an address.
     pub(crate) fn neighbour(&mut self, frame: &Frame<'_>) {
         let Some(feeding) = &self.0 else { return };
@@ -76,6 +114,21 @@ impl AvailabilityFeed {
 }
 
 impl Feeding {
+    fn report(&self, report: Option<Box<CallReport>>) {
+        if let Some(report) = report {
+            self.pass_fact(Seen::Call(report));
+        }
+    }
+
+    /// What services are not judged by: its loss leaves no time unobserved.
+    fn pass_fact(&self, fact: Seen) {
+        let has_room =
+            if self.waits { self.queue.send(fact).is_ok() } else { self.queue.try_send(fact).is_ok() };
+        if !has_room {
+            self.figures.facts_dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
     /// Whether there was room in the queue.
     fn pass(&self, seen: Seen) -> bool {
         let has_room =
@@ -92,6 +145,9 @@ impl Seen {
         match self {
             Self::Sip(sip) => (sip.time, sip.frame),
             Self::Neighbour { time, number, .. } => (*time, *number),
+            Self::Time(time) => (*time, u64::MAX),
+            // These wait for nothing.
+            Self::Call(_) | Self::LostTime(_) => (Nanos::ZERO, 0),
         }
     }
 }
@@ -237,6 +293,11 @@ impl Follower {
     }
 
     fn add(&mut self, seen: Seen) {
+        let seen = match seen {
+            Seen::Call(report) => return self.watch.call(report),
+            Seen::LostTime(lost) => return self.watch.lost_time(&lost),
+            seen => seen,
+        };
         self.newest = self.newest.max(seen.time().0);
         self.waiting.push(Reverse(Ordered(seen)));
         while self.waiting.len() > MOST_WAITING {
@@ -282,18 +343,23 @@ impl Follower {
                 let wire_len = u32::try_from(data.len()).unwrap_or(u32::MAX);
                 self.watch.frame(&Frame { time, number, link, wire_len, data: &data });
             }
+            Seen::Time(time) => self.watch.advance(time),
+            // INVARIANT: these are followed as they come.
+            Seen::Call(_) | Seen::LostTime(_) => {}
         }
     }
 
     /// Takes what became known, and tells the alarms of it.
     fn take(&mut self) {
         self.taken = self.watch.now();
-        let Found { outages, failovers, hours } = self.watch.take();
+        let Found { outages, failovers, affected, hours } = self.watch.take();
         if let Some(alarms) = &mut self.alarms {
             alarms.tell(&self.watch, &outages);
         }
         self.unsent.extend(outages.into_iter().map(|one| AvailabilityRecord::Outage(Box::new(one))));
         self.unsent.extend(failovers.into_iter().map(|one| AvailabilityRecord::Failover(Box::new(one))));
+        let affected = affected.into_iter().map(|one| AvailabilityRecord::AffectedCall(Box::new(one)));
+        self.unsent.extend(affected);
         self.unsent.extend(hours.into_iter().map(|one| AvailabilityRecord::Hour(Box::new(one))));
     }
 
@@ -338,7 +404,7 @@ impl Follower {
         }
         self.published = Some(Instant::now());
         let monitored = self.watch.monitored().take(SHOWN).collect();
-        let known = Known { figures: self.watch.figures(), monitored, dropped: 0 };
+        let known = Known { figures: self.watch.figures(), monitored, ..Known::default() };
         self.figures.publish(known);
     }
 }

@@ -10,6 +10,8 @@ use ringtap_availability::{Figures, ServiceSummary};
 pub(crate) struct AvailabilityFigures {
     /// Messages and frames that found no room in the queue.
     pub(crate) dropped: AtomicU64,
+    /// The same of what is known of calls and of lost media.
+    pub(crate) facts_dropped: AtomicU64,
     known: Mutex<Known>,
 }
 
@@ -21,6 +23,8 @@ pub(crate) struct Known {
     pub(crate) monitored: Vec<ServiceSummary>,
     /// Messages and frames that found no room in the queue.
     pub(crate) dropped: u64,
+    /// The same of what is known of calls and of lost media.
+    pub(crate) facts_dropped: u64,
 }
 
 impl AvailabilityFigures {
@@ -32,7 +36,9 @@ impl AvailabilityFigures {
     /// As they were published last.
     pub(crate) fn known(&self) -> Known {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Known { dropped: self.dropped.load(Ordering::Relaxed), ..known }
+        let [dropped, facts_dropped] =
+            [&self.dropped, &self.facts_dropped].map(|count| count.load(Ordering::Relaxed));
+        Known { dropped, facts_dropped, ..known }
     }
 }
 

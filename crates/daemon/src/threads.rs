@@ -121,7 +121,8 @@ impl Threads {
         let records = &config.store.directory;
         let (radius, feed) = RadiusThread::start(source.radius, records, store, source.files)?;
         let (following, services) = availability::feed(config.availability.settings(), source.files);
-        let (engines, calls, streams) = engines(config, workers, source.files, (feed, services));
+        let (engines, calls, streams) =
+            engines(config, workers, source.files, (feed, services.of_another_worker()));
         let infos = source.taps.iter().map(|(_, info)| info.clone()).collect();
         let shared_status = Arc::new(SharedStatus::new(infos, store.counts_handle()));
         let recording =
@@ -168,7 +169,7 @@ impl Threads {
                 number: info.number,
                 engine,
                 recorder,
-                sink: StoreSink::new(sender()?, outcomes, feed.clone(), packets),
+                sink: StoreSink::new(sender()?, outcomes, feed.clone(), packets).following(&services),
                 shared_status: Arc::clone(&threads.shared_status),
                 stop: Arc::clone(&threads.stop),
                 team: workers as u64,

@@ -17,6 +17,7 @@ use ringtap_store::{CallNote, RecordSender};
 
 use super::shared_status::{SharedStatus, WorkerReport};
 use crate::alarms::AlarmFeed;
+use crate::availability::AvailabilityFeed;
 use crate::call_notes;
 use crate::config::Speed;
 use crate::intercept::PacketFeed;
@@ -52,6 +53,7 @@ pub(crate) struct StoreSink {
     alarms: Option<AlarmFeed>,
     /// None where nothing is intercepted.
     intercept: Option<PacketFeed>,
+    availability: AvailabilityFeed,
     /// What the next run has to know of the calls in progress, once this one ends.
     notes: HashMap<Id, Vec<CallNote>>,
     handed_over: Vec<HandedOver>,
@@ -74,9 +76,17 @@ impl StoreSink {
             trunks,
             alarms,
             intercept,
+            availability: AvailabilityFeed::default(),
             notes: HashMap::new(),
             handed_over: Vec::new(),
         }
+    }
+}
+
+impl StoreSink {
+    /// Passes on records of calls, too, where services are followed.
+    pub(crate) fn following(self, services: &AvailabilityFeed) -> Self {
+        Self { availability: services.of_another_worker(), ..self }
     }
 }
 
@@ -93,6 +103,7 @@ impl Sink for StoreSink {
     fn lost(&mut self, mut call: Call, streams: Vec<StreamEnd>) {
         self.trunks.trunks().annotate(&mut call);
         self.alarms.iter_mut().for_each(|alarms| alarms.ended(&call, false));
+        self.availability.ended(&call, &streams, false);
         self.sender.call(call, streams.into_iter().map(|stream| stream.record).collect());
     }
 
@@ -100,6 +111,7 @@ impl Sink for StoreSink {
         self.trunks.trunks().annotate(&mut call);
         self.trunks.add(&call, &streams);
         self.alarms.iter_mut().for_each(|alarms| alarms.ended(&call, true));
+        self.availability.ended(&call, &streams, true);
         self.outcomes.add_call(&call);
         streams.iter().for_each(|stream| self.outcomes.add_stream(&stream.record));
         // It is recorded as it is: nobody knows whether there will be a next run.
@@ -131,6 +143,9 @@ impl Sink for StoreSink {
     fn progress(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
         self.begun += u64::from(phase == CallPhase::Started);
         self.alarms.iter_mut().for_each(|alarms| alarms.progress(phase, number, call));
+        if phase == CallPhase::Answered {
+            self.availability.answered(number.to_bits(), call);
+        }
         self.sender.progress(number.to_bits(), call);
     }
 
@@ -349,6 +364,7 @@ pub(crate) fn close(mut ended: Vec<EndedWorker>, hands_over: bool) -> Vec<Handed
     let mut handed_over = Vec::new();
     for EndedWorker { worker, tap, .. } in &mut ended {
         handed_over.append(&mut worker.sink.handed_over);
+        worker.sink.availability.replayed(worker.now);
         worker.report_figures(tap, true);
         if let Some(mut recorder) = worker.recorder.take() {
             recorder.report();

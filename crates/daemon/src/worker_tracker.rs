@@ -1,6 +1,6 @@
 //! The tracker of a worker's engine: signalling that other threads follow.
 
-use ringtap_engine::{Context, Datagram, Engine, Sink, SipMessage, Tracker, Wants};
+use ringtap_engine::{Context, Datagram, Engine, LostTime, Sink, SipMessage, Tracker, Wants};
 use ringtap_identity::{PORTS, TCP, is_radius};
 use ringtap_model::Frame;
 
@@ -25,6 +25,7 @@ impl Tracker for WorkerTracker {
         sip: true,
         pppoe: true,
         neighbours: true,
+        lost_times: true,
         tcp: Some(TCP),
         ..Wants::NOTHING
     };
@@ -52,6 +53,10 @@ impl Tracker for WorkerTracker {
 
     fn neighbour<S: Sink>(&mut self, frame: &Frame<'_>, _: &mut Context<'_, S>) {
         self.availability.neighbour(frame);
+    }
+
+    fn lost_time(&mut self, lost: &LostTime) {
+        self.availability.lost_time(lost);
     }
 
     fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {

@@ -196,6 +196,12 @@ impl<X: Tracker> Engine<X> {
             let seen = self.streams.interval_seen(ended, datagram.time, &self.receivers);
             seen.iter().for_each(|seen| sink.interval(seen));
         }
+        if X::WANTS.lost_times
+            && owner == TimerOwner::Streams
+            && let Some(lost) = self.streams.take_lost_time()
+        {
+            self.trackers.added.lost_time(&lost);
+        }
         match owner {
             TimerOwner::Streams if S::PACKETS || X::WANTS.media => self.rtp_seen(datagram, sink),
             TimerOwner::Rtcp if S::PACKETS && is_original => self.rtcp_seen(datagram, sink),

@@ -90,7 +90,8 @@ pub use engine::Engine;
 pub use media::stream_id;
 pub use round_robin::RoundRobin;
 pub use sink::{
-    CallPhase, IntervalSeen, RegistrationAttempt, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd, TargetSeen,
+    CallPhase, IntervalSeen, LostTime, RegistrationAttempt, RtcpSeen, RtpSeen, Sink, SipSeen, StreamEnd,
+    TargetSeen,
 };
 pub use table::slots::{Slots, Ticket};
 pub use targets::Targets;

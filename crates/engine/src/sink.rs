@@ -7,7 +7,7 @@ use ringtap_wire::frame::Ip;
 use ringtap_wire::sip;
 
 use crate::deferred::DeferredCall;
-pub use crate::update::{CallNumber, IntervalSeen, RecordedPackets};
+pub use crate::update::{CallNumber, IntervalSeen, LostTime, RecordedPackets};
 
 /// A stream's record, with the serial number that [`Sink::rtp`] gave its packets.
 #[derive(Clone, Debug)]

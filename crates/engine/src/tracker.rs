@@ -9,7 +9,7 @@ use ringtap_model::{Call, Frame, Nanos};
 use crate::context::{Context, Datagram, SipMessage};
 use crate::counters::Counters;
 use crate::media::{EndedStream, StreamTable};
-use crate::sink::{CallNumber, CallPhase, RtpSeen, Sink, StreamEnd};
+use crate::sink::{CallNumber, CallPhase, LostTime, RtpSeen, Sink, StreamEnd};
 use crate::table::slots::Ticket;
 use crate::table::timers::PrefetchStage;
 use crate::tcp_wants::TcpWants;
@@ -40,6 +40,9 @@ pub struct Wants {
     pub sip: bool,
     /// RTP packets of confirmed and provisional streams: [`Tracker::rtp`].
     pub media: bool,
+    /// Times in which packets of streams were lost: [`Tracker::lost_time`]. The worker that captured the
+    /// packets around it is told.
+    pub lost_times: bool,
     /// Progress and end of calls: [`Tracker::call_phase`], [`Tracker::call_ended`].
     pub calls: bool,
     /// Frames of PPPoE that carry no IP packet, of discovery and of PPP's control protocols:
@@ -61,6 +64,7 @@ impl Wants {
         sharing: Sharing::Sender,
         sip: false,
         media: false,
+        lost_times: false,
         calls: false,
         pppoe: false,
         neighbours: false,
@@ -112,6 +116,9 @@ pub trait Tracker {
 
     /// An RTP packet of a stream. On the packet path: must not allocate.
     fn rtp(&mut self, _packet: &RtpSeen<'_>) {}
+
+    /// Packets of a stream were lost for a while. On the packet path: must not allocate.
+    fn lost_time(&mut self, _lost: &LostTime) {}
 
     /// A call in progress reached a new phase; `call` is its record so far.
     fn call_phase(&mut self, _phase: CallPhase, _number: CallNumber, _call: &Call) {}

@@ -93,6 +93,24 @@ pub struct IntervalSeen<'a> {
     pub mos: Option<f64>,
 }
 
+/// A time between two packets of a stream, 100 ms or longer, that the numbers missing there fill at least
+/// half of: packets were sent, and lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LostTime {
+    /// The stream: [`StreamEnd::serial`](crate::StreamEnd::serial).
+    pub serial: u64,
+    /// The last packet before.
+    pub from: Nanos,
+    /// The first packet after.
+    pub until: Nanos,
+    /// Numbers that are missing, without those that the source spent elsewhere.
+    pub missing: u32,
+    /// The call of the stream, as far as it is known by then.
+    pub call: Option<CallNumber>,
+    /// Which way its packets flow, as far as it is known by then.
+    pub direction: Option<Direction>,
+}
+
 /// Position in the order of the input: the number of the frame, and an index among the messages and streams
 /// of that frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -68,7 +68,8 @@ pub use message::Message;
 pub use network::{Network, NotANetwork};
 pub use note::{Note, NoteCode};
 pub use outage::{
-    EvidenceKind, Failover, FailoverCause, FailoverSign, Outage, OutageKind, ServiceHour, ServiceRole,
+    AffectedCall, AffectedGap, EvidenceKind, Failover, FailoverCause, FailoverSign, Outage, OutageKind,
+    ServiceHour, ServiceRole,
 };
 pub use record::{Field, FieldShape, FieldType, PartList, Record, Unit, Value};
 pub use registration::{Registration, RegistrationState};

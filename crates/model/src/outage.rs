@@ -1,7 +1,7 @@
 //! Records of outages of telephone services, of failovers, and of how long services were available.
 
 use crate::definition::{names, record};
-use crate::{Endpoint, Id, Nanos, Transport};
+use crate::{Direction, Endpoint, Id, Nanos, Transport};
 
 names! {
     /// What a service is, as far as packets tell.
@@ -157,6 +157,124 @@ record! {
         pub outages: Vec<Id>,
         /// What else was seen.
         pub evidence: Vec<FailoverSign>,
+        /// When its effects were judged: nothing later is among them. Null until then, as are they.
+        #[name = "judged_until_us"]
+        pub judged_until: Option<Nanos>,
+        /// Calls that were being set up, or established, meanwhile, and all affected ones.
+        pub calls: Option<u64>,
+        /// Of these, set up late.
+        pub delayed: Option<u64>,
+        /// Median of the time from the first INVITE of the delayed calls to their first 18x, or 2xx.
+        #[unit = Milliseconds]
+        pub delay_ms_median: Option<f64>,
+        /// The 95th percentile of it, by nearest rank.
+        #[unit = Milliseconds]
+        pub delay_ms_p95: Option<f64>,
+        /// The longest.
+        #[unit = Milliseconds]
+        pub delay_ms_max: Option<f64>,
+        /// Calls that were not answered, for a reason of the network.
+        pub failed: Option<u64>,
+        /// Calls that were established before, and ended by neither telephone.
+        pub cut: Option<u64>,
+        /// Calls that their caller gave up before they rang.
+        pub given_up: Option<u64>,
+        /// Calls of which packets do not tell.
+        pub unknown: Option<u64>,
+        /// Users of these calls but the unknown, and users whose REGISTER waited or was refused.
+        pub users: Option<u64>,
+        /// Users whose REGISTER waited or was refused.
+        pub registering_users: Option<u64>,
+        /// Directions of calls with a gap in their media; null where calls were established, and nothing of
+        /// their media was seen.
+        pub gaps: Option<u64>,
+        /// Median of the longest gap of each direction.
+        #[unit = Milliseconds]
+        pub gap_ms_median: Option<f64>,
+        /// The 95th percentile of it, by nearest rank.
+        #[unit = Milliseconds]
+        pub gap_ms_p95: Option<f64>,
+        /// The longest.
+        #[unit = Milliseconds]
+        pub gap_ms_max: Option<f64>,
+        /// Failed and cut calls in a million of its calls.
+        pub lost_per_million: Option<f64>,
+    }
+}
+
+impl Failover {
+    /// Of which nothing is known.
+    pub const UNKNOWN: Self = Self {
+        id: Id([0; 16]),
+        from: Nanos::ZERO,
+        until: None,
+        down_ms: 0.0,
+        causes: Vec::new(),
+        services: Vec::new(),
+        outages: Vec::new(),
+        evidence: Vec::new(),
+        judged_until: None,
+        calls: None,
+        delayed: None,
+        delay_ms_median: None,
+        delay_ms_p95: None,
+        delay_ms_max: None,
+        failed: None,
+        cut: None,
+        given_up: None,
+        unknown: None,
+        users: None,
+        registering_users: None,
+        gaps: None,
+        gap_ms_median: None,
+        gap_ms_p95: None,
+        gap_ms_max: None,
+        lost_per_million: None,
+    };
+}
+
+record! {
+    /// The longest gap in the media of one direction of a call.
+    #[part]
+    #[name = "affected_gap"]
+    pub struct AffectedGap {
+        /// Which way the missing packets went; null where that is not known.
+        pub direction: Option<Direction>,
+        /// The last packet before.
+        #[name = "from_us"]
+        pub from: Nanos,
+        /// From that to the next packet.
+        #[unit = Milliseconds]
+        pub gap_ms: f64,
+    }
+}
+
+record! {
+    /// A call that a failover had an effect on.
+    #[name = "affected_call"]
+    pub struct AffectedCall {
+        /// Derived from the failover and the Call-ID.
+        pub id: Id,
+        /// Id of the failover.
+        pub failover: Id,
+        /// When that began.
+        #[name = "failover_us"]
+        pub failover_from: Nanos,
+        /// Id of the call.
+        pub call: Id,
+        /// Its Call-ID.
+        pub call_id: String,
+        /// Its first INVITE.
+        #[name = "invite_us"]
+        pub invite: Nanos,
+        /// `delayed`, `failed`, `cut`, `given_up` or `unknown`; null where its media had a gap, and nothing
+        /// else.
+        pub effect: Option<String>,
+        /// Of a delayed call, first INVITE to first 18x, or 2xx.
+        #[unit = Milliseconds]
+        pub delay_ms: Option<f64>,
+        /// The longest gap of each direction.
+        pub gaps: Vec<AffectedGap>,
     }
 }
 

@@ -322,6 +322,8 @@ mod tests {
         check::<crate::Outage>();
         check::<crate::Failover>();
         check::<crate::ServiceHour>();
+        check::<crate::AffectedCall>();
+        check::<crate::AffectedGap>();
         check::<crate::Amendment>();
         check::<crate::User>();
         check::<crate::Identity>();

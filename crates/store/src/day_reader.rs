@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use ringtap_model::{
-    Alarm, Call, Failover, Id, Message, Outage, Registration, ServiceHour, Stream, Transaction, Value,
+    AffectedCall, Alarm, Call, Failover, Id, Message, Outage, Registration, ServiceHour, Stream, Transaction,
+    Value,
 };
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params_from_iter};
@@ -45,6 +46,7 @@ pub(crate) struct AllDecoders {
     outage: Decoders<Outage>,
     failover: Decoders<Failover>,
     service_hour: Decoders<ServiceHour>,
+    affected_call: Decoders<AffectedCall>,
 }
 
 /// A record that can be read.
@@ -119,6 +121,12 @@ impl Readable for Failover {
 impl Readable for ServiceHour {
     fn decoders(all: &AllDecoders) -> &Decoders<Self> {
         &all.service_hour
+    }
+}
+
+impl Readable for AffectedCall {
+    fn decoders(all: &AllDecoders) -> &Decoders<Self> {
+        &all.affected_call
     }
 }
 

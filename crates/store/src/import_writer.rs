@@ -30,7 +30,7 @@ pub struct RecordCounts {
     pub transactions: u64,
     /// Alarms, also those that were changed.
     pub alarms: u64,
-    /// Outages, failovers and hours of services, also those that were changed.
+    /// Outages, failovers, calls that these affected, and hours of services, also those that were changed.
     pub outages: u64,
     /// Sessions of subscribers, also those that were changed.
     pub identities: u64,
@@ -207,7 +207,10 @@ impl RecordCounts {
             RecordType::Message => self.messages += 1,
             RecordType::Transaction => self.transactions += 1,
             RecordType::Alarm => self.alarms += 1,
-            RecordType::Outage | RecordType::Failover | RecordType::ServiceHour => self.outages += 1,
+            RecordType::Outage
+            | RecordType::Failover
+            | RecordType::ServiceHour
+            | RecordType::AffectedCall => self.outages += 1,
             RecordType::Identity => self.identities += 1,
             RecordType::Amendment => self.amendments += 1,
         }

@@ -29,11 +29,11 @@
 //! # The files
 //!
 //! `2026-11-21.sqlite` holds the records that began on that day, UTC: calls, streams, registrations,
-//! messages, transactions, alarms, outages, failovers and hours of services, each whole in a compact form,
-//! and beside it columns for what is searched by. The day of a record follows from the record alone, so the
-//! same record always goes to the same row: written twice it changes nothing. `held/` has such files with the
-//! records of calls on hold, which are read when the day itself has been deleted. `identity/` has files of
-//! subscribers' sessions, which only their owner may read.
+//! messages, transactions, alarms, outages, failovers, what these did to calls, and hours of services, each
+//! whole in a compact form, and beside it columns for what is searched by. The day of a record follows from
+//! the record alone, so the same record always goes to the same row: written twice it changes nothing.
+//! `held/` has such files with the records of calls on hold, which are read when the day itself has been
+//! deleted. `identity/` has files of subscribers' sessions, which only their owner may read.
 //!
 //! | module | holds |
 //! |---|---|
@@ -61,6 +61,7 @@
 //! | `state` | [`Counts`], and what the threads of a writer share |
 //! | [`query`] | [`Query`] |
 //! | [`reader`] | [`Reader`], [`Found`] |
+//! | `outages` | how outages, failovers, what these did, and hours of services are stored |
 //! | `open_files` | [`OpenFiles`]: files that stay open between questions |
 //! | `follower` | [`Follower`] of calls as they are stored, by another process |
 //! | `search`, `search_sql`, `running` | [`Search`] of an expression by pages, and how it is stopped |
@@ -88,6 +89,7 @@ pub mod journal;
 mod keys;
 pub mod migration;
 mod open_files;
+mod outages;
 mod outbox;
 pub mod query;
 pub mod reader;

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use ringtap_model::{
-    Alarm, Call, Condition, Failover, Filter, Id, Message, Outage, Registration, ServiceHour, Stream,
-    Transaction,
+    AffectedCall, Alarm, Call, Condition, Failover, Filter, Id, Message, Outage, Registration, ServiceHour,
+    Stream, Transaction,
 };
 use rusqlite::types::Value as Sql;
 
@@ -177,6 +177,17 @@ impl Reader {
     pub fn failovers(&self, query: &Query) -> Result<Found<Failover>, Error> {
         let selects = |_: &DayReader, found: &Failover| Ok(query.filter.selects_time(found.from));
         self.search(query, |day| query.of_time(Failover::START, day), selects)
+    }
+
+    /// Calls that failovers had an effect on which began in the time of a query: failover by failover, in
+    /// order of their first INVITE.
+    pub fn affected_calls(&self, query: &Query) -> Result<Found<AffectedCall>, Error> {
+        let selects =
+            |_: &DayReader, found: &AffectedCall| Ok(query.filter.selects_time(found.failover_from));
+        let mut found = self.search(query, |day| query.of_time(AffectedCall::START, day), selects)?;
+        let order = |call: &AffectedCall| (call.failover_from, call.failover, call.invite, call.id);
+        found.records.sort_by_key(order);
+        Ok(found)
     }
 
     /// Services by the hours that began in the time of a query: each as it was stored last.

@@ -1,8 +1,8 @@
 //! A record on its way to its table and back: the table, the columns and the day of each type of record.
 
 use ringtap_model::{
-    Alarm, Amendment, Call, Failover, Id, Identity, Message, Nanos, Outage, Record, Registration,
-    ServiceHour, Stream, Transaction,
+    AffectedCall, Alarm, Amendment, Call, Failover, Id, Identity, Message, Nanos, Outage, Record,
+    Registration, ServiceHour, Stream, Transaction,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -24,6 +24,7 @@ pub(crate) enum RecordType {
     Outage,
     Failover,
     ServiceHour,
+    AffectedCall,
     Identity,
     Amendment,
 }
@@ -193,66 +194,6 @@ impl StoredRecord for Alarm {
     }
 }
 
-impl StoredRecord for Outage {
-    const TYPE: RecordType = RecordType::Outage;
-    const TABLE: &'static str = "outages";
-    const START: &'static str = "from_us";
-    const COLUMNS: &'static str = "id, from_us, format, record";
-    const APART: &'static [&'static str] = &["id"];
-
-    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
-        &mut encoders.outage
-    }
-
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn start(&self) -> Nanos {
-        self.from
-    }
-}
-
-impl StoredRecord for Failover {
-    const TYPE: RecordType = RecordType::Failover;
-    const TABLE: &'static str = "failovers";
-    const START: &'static str = "from_us";
-    const COLUMNS: &'static str = "id, from_us, format, record";
-    const APART: &'static [&'static str] = &["id"];
-
-    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
-        &mut encoders.failover
-    }
-
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn start(&self) -> Nanos {
-        self.from
-    }
-}
-
-impl StoredRecord for ServiceHour {
-    const TYPE: RecordType = RecordType::ServiceHour;
-    const TABLE: &'static str = "service_hours";
-    const START: &'static str = "from_us";
-    const COLUMNS: &'static str = "id, from_us, format, record";
-    const APART: &'static [&'static str] = &["id"];
-
-    fn encoder(encoders: &mut Encoders) -> &mut Encoder<Self> {
-        &mut encoders.service_hour
-    }
-
-    fn id(&self) -> Id {
-        self.id
-    }
-
-    fn start(&self) -> Nanos {
-        self.from
-    }
-}
-
 impl StoredRecord for Identity {
     const TYPE: RecordType = RecordType::Identity;
     const TABLE: &'static str = "identities";
@@ -287,6 +228,7 @@ pub(crate) enum AnyRecord {
     Outage(Box<Outage>),
     Failover(Box<Failover>),
     ServiceHour(Box<ServiceHour>),
+    AffectedCall(Box<AffectedCall>),
     Identity(Box<Identity>),
     Amendment(Box<Amendment>),
 }
@@ -339,6 +281,7 @@ impl PendingRecord {
             | AnyRecord::Outage(_)
             | AnyRecord::Failover(_)
             | AnyRecord::ServiceHour(_)
+            | AnyRecord::AffectedCall(_)
             | AnyRecord::Identity(_)
             | AnyRecord::Amendment(_) => None,
         };
@@ -369,6 +312,7 @@ impl PendingRecord {
             AnyRecord::Outage(outage) => outage.start(),
             AnyRecord::Failover(failover) => failover.start(),
             AnyRecord::ServiceHour(hour) => hour.start(),
+            AnyRecord::AffectedCall(call) => StoredRecord::start(&**call),
             AnyRecord::Identity(identity) => StoredRecord::start(&**identity),
             AnyRecord::Amendment(amendment) => amendment.start,
         })
@@ -386,6 +330,7 @@ impl PendingRecord {
             AnyRecord::Outage(outage) => outage.json(),
             AnyRecord::Failover(failover) => failover.json(),
             AnyRecord::ServiceHour(hour) => hour.json(),
+            AnyRecord::AffectedCall(call) => call.json(),
             AnyRecord::Identity(identity) => identity.json(),
             AnyRecord::Amendment(amendment) => json(&**amendment),
         };
@@ -416,6 +361,7 @@ impl AnyRecord {
             Self::Outage(_) => RecordType::Outage,
             Self::Failover(_) => RecordType::Failover,
             Self::ServiceHour(_) => RecordType::ServiceHour,
+            Self::AffectedCall(_) => RecordType::AffectedCall,
             Self::Identity(_) => RecordType::Identity,
             Self::Amendment(_) => RecordType::Amendment,
         }
@@ -440,6 +386,7 @@ impl AnyRecord {
             Outage::NAME => read(json).map(Self::Outage),
             Failover::NAME => read(json).map(Self::Failover),
             ServiceHour::NAME => read(json).map(Self::ServiceHour),
+            AffectedCall::NAME => read(json).map(Self::AffectedCall),
             Identity::NAME => read(json).map(Self::Identity),
             Amendment::NAME => read(json).map(Self::Amendment),
             _ => None,
@@ -458,6 +405,7 @@ pub(crate) struct Encoders {
     pub(crate) outage: Encoder<Outage>,
     pub(crate) failover: Encoder<Failover>,
     pub(crate) service_hour: Encoder<ServiceHour>,
+    pub(crate) affected_call: Encoder<AffectedCall>,
     pub(crate) identity: Encoder<Identity>,
 }
 
@@ -474,6 +422,7 @@ impl Encoders {
             outage: encoder()?,
             failover: encoder()?,
             service_hour: encoder()?,
+            affected_call: encoder()?,
             identity: encoder()?,
         })
     }
@@ -562,6 +511,7 @@ mod tests {
                 AnyRecord::Outage(Box::new(samples::outage())),
                 AnyRecord::Failover(Box::new(samples::failover())),
                 AnyRecord::ServiceHour(Box::new(samples::service_hour())),
+                AnyRecord::AffectedCall(Box::new(samples::affected_call())),
                 AnyRecord::Identity(Box::new(samples::identity())),
             ] {
                 let pending = PendingRecord { from_journal, ..record.into() };

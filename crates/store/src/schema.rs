@@ -12,7 +12,7 @@ use crate::Error;
 /// "RTAP" in `application_id`.
 pub(crate) const APPLICATION: i64 = 0x5254_4150;
 /// The version that this program writes.
-pub(crate) const VERSION: i64 = 12;
+pub(crate) const VERSION: i64 = 13;
 /// The first version whose records have the compact form: later ones only add to it.
 pub(crate) const COMPACT: i64 = 8;
 
@@ -139,6 +139,8 @@ CREATE UNIQUE INDEX messages_id ON messages (time_us % 86400000000 / 7200000000,
 /// 10: `transactions` outside of calls, and `alarms`.
 /// 11: `call_blocks`, which `blocks` fills. `columns` is of the calls of the rows from the first to the last.
 /// 12: `outages` and `failovers`, and `service_hours`: how available services were.
+/// 13: `affected_calls`: what failovers did to calls, whose figures the records of `failovers` have from then
+/// on.
 const ADDED: &[(i64, &str)] = &[
     (
         9,
@@ -209,6 +211,17 @@ CREATE INDEX service_hours_from ON service_hours (from_us / 1000000 % 86400);
 CREATE UNIQUE INDEX service_hours_id ON service_hours (from_us % 86400000000 / 7200000000, id);
 ",
     ),
+    (
+        13,
+        "
+CREATE TABLE affected_calls (
+    number INTEGER PRIMARY KEY, id BLOB NOT NULL, failover_us INTEGER NOT NULL, format INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+CREATE INDEX affected_calls_failover ON affected_calls (failover_us / 1000000 % 86400);
+CREATE UNIQUE INDEX affected_calls_id ON affected_calls (failover_us % 86400000000 / 7200000000, id);
+",
+    ),
 ];
 
 /// Adds to a file of a version from [`COMPACT`] on what it lacks, and returns whether that was anything. Its
@@ -236,7 +249,7 @@ mod tests {
     use super::*;
 
     /// The columns of the beginning of records.
-    const TIMES: [&str; 5] = ["start_us", "first_us", "time_us", "raised_us", "from_us"];
+    const TIMES: [&str; 6] = ["start_us", "first_us", "time_us", "raised_us", "from_us", "failover_us"];
 
     #[test]
     fn a_second_time_changes_nothing() {
@@ -258,6 +271,7 @@ mod tests {
             "outages_from",
             "failovers_from",
             "service_hours_from",
+            "affected_calls_failover",
         ] {
             let found = TIMES.iter().any(|time| sql(index).contains(&second_of_day(time)));
             assert!(found, "{index}");
@@ -272,6 +286,7 @@ mod tests {
             "outages_id",
             "failovers_id",
             "service_hours_id",
+            "affected_calls_id",
         ] {
             let sql = sql(index);
             let found = TIMES.iter().any(|time| sql.contains(&part_of_day(time)));

@@ -174,10 +174,15 @@ impl SharedState {
             messages: get(&counts[RecordType::Message as usize]),
             transactions: get(&counts[RecordType::Transaction as usize]),
             alarms: get(&counts[RecordType::Alarm as usize]),
-            outages: [RecordType::Outage, RecordType::Failover, RecordType::ServiceHour]
-                .map(|record_type| get(&counts[record_type as usize]))
-                .iter()
-                .sum(),
+            outages: [
+                RecordType::Outage,
+                RecordType::Failover,
+                RecordType::ServiceHour,
+                RecordType::AffectedCall,
+            ]
+            .map(|record_type| get(&counts[record_type as usize]))
+            .iter()
+            .sum(),
             identities: get(&counts[RecordType::Identity as usize]),
             amendments: get(&counts[RecordType::Amendment as usize]),
             days: 0,

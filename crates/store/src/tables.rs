@@ -99,6 +99,7 @@ impl<'t> Tables<'t> {
             AnyRecord::Outage(outage) => self.other(&**outage, &[]),
             AnyRecord::Failover(failover) => self.other(&**failover, &[]),
             AnyRecord::ServiceHour(hour) => self.other(&**hour, &[]),
+            AnyRecord::AffectedCall(call) => self.other(&**call, &[]),
             // Sessions have files of their own.
             AnyRecord::Identity(_) => Ok(()),
             AnyRecord::Amendment(amendment) => self.amendment(amendment),

@@ -4,11 +4,11 @@ use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
 use ringtap_model::{
-    Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, EvidenceKind, Failover, FailoverSign,
-    Failure, HeldAddress, Hz, Id, Identity, Interval, LostAt, Message, MethodCount, Nanos, Outage,
-    OutageKind, Party, Protocol, QualityReport, QualityReportKind, QualityView, Recorded, Registration,
-    RegistrationState, RtcpReport, RtcpReportKind, RttSource, ServiceHour, ServiceRole, SessionBegin,
-    SessionSource, Severity, Stream, Transaction, Transport, User,
+    AffectedCall, AffectedGap, Alarm, Call, CallState, Direction, Dtmf, DtmfSource, Endpoint, EvidenceKind,
+    Failover, FailoverSign, Failure, HeldAddress, Hz, Id, Identity, Interval, LostAt, Message, MethodCount,
+    Nanos, Outage, OutageKind, Party, Protocol, QualityReport, QualityReportKind, QualityView, Recorded,
+    Registration, RegistrationState, RtcpReport, RtcpReportKind, RttSource, ServiceHour, ServiceRole,
+    SessionBegin, SessionSource, Severity, Stream, Transaction, Transport, User,
 };
 
 /// Compares `text` with `tests/golden/NAME`. With `RINGTAP_BLESS=1` in the environment, writes it there
@@ -432,6 +432,42 @@ pub fn failover() -> Failover {
             address: "192.0.2.10".into(),
             from: Some("02:00:00:00:00:01".into()),
             to: Some("02:00:00:00:00:02".into()),
+        }],
+        judged_until: Some(START + Nanos::from_secs(361)),
+        calls: Some(40),
+        delayed: Some(3),
+        delay_ms_median: Some(1_480.0),
+        delay_ms_p95: Some(1_510.5),
+        delay_ms_max: Some(1_510.5),
+        failed: Some(1),
+        cut: Some(0),
+        given_up: Some(0),
+        unknown: Some(0),
+        users: Some(9),
+        registering_users: Some(1),
+        gaps: Some(1),
+        gap_ms_median: Some(640.0),
+        gap_ms_p95: Some(640.0),
+        gap_ms_max: Some(640.0),
+        lost_per_million: Some(25_000.0),
+    }
+}
+
+/// A call that [`failover`] delayed, with a gap in its media.
+pub fn affected_call() -> AffectedCall {
+    AffectedCall {
+        id: Id([11; 16]),
+        failover: failover().id,
+        failover_from: START,
+        call: Id([1; 16]),
+        call_id: "a84b4c76e66710@pc33.example.com".into(),
+        invite: START + Nanos::from_millis(20),
+        effect: Some("delayed".into()),
+        delay_ms: Some(1_510.5),
+        gaps: vec![AffectedGap {
+            direction: Some(Direction::CallerToCallee),
+            from: START + Nanos::from_millis(900),
+            gap_ms: 640.0,
         }],
     }
 }

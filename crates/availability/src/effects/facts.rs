@@ -4,6 +4,8 @@ use std::net::IpAddr;
 
 use ringtap_model::{Call, CallState, Direction, Id, Nanos, Stream};
 
+use crate::call_seen::{is_of_network, user_key};
+use crate::observation::Observer;
 use crate::record::ServiceAddress;
 
 /// Timer C of RFC 3261 section 16.6: after this time a proxy gives up an INVITE that has no final answer.
@@ -33,10 +35,10 @@ pub struct CallFacts {
     pub id: Id,
     /// As in its record.
     pub call_id: String,
-    /// Who calls: the user part, with the host where that is a name.
-    pub caller: Option<String>,
+    /// Who calls: the same number where it is the same user.
+    pub caller: Option<u64>,
     /// Who is called.
-    pub callee: Option<String>,
+    pub callee: Option<u64>,
     /// The first INVITE.
     pub invite: Nanos,
     /// The first 18x.
@@ -51,8 +53,8 @@ pub struct CallFacts {
     pub attempts: Vec<Attempt>,
     /// What is known of its BYEs.
     pub release: Release,
-    /// Its streams.
-    pub media: Vec<MediaFacts>,
+    /// Its streams; None while they are not known, as of a call that goes on.
+    pub media: Option<Vec<MediaFacts>>,
     /// Times in which no packet of a direction came although packets were sent.
     pub gaps: Vec<Gap>,
     /// Times in which a side had put the other on hold.
@@ -131,12 +133,12 @@ pub struct Gap {
 }
 
 /// A REGISTER that waited, or was refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegisterFacts {
     /// Where it was sent to.
     pub service: ServiceAddress,
-    /// Who registers.
-    pub user: String,
+    /// Who registers: the same number as that of a caller.
+    pub user: u64,
     /// When it was sent first.
     pub first: Nanos,
     /// When it was sent last.
@@ -150,7 +152,7 @@ pub struct RegisterFacts {
 impl CallFacts {
     /// What a record tells: one hop, nothing of repeats, who sent the BYE, or gaps. None for a record without
     /// an INVITE.
-    pub fn of(call: &Call) -> Option<Self> {
+    pub fn of(call: &Call, observer: &Observer) -> Option<Self> {
         let invite = call.invite?;
         let progressed = call.ringing.or(call.answer).or(call.end.filter(|_| call.final_code != 0));
         let answered = [call.trying, progressed].into_iter().flatten().min();
@@ -166,12 +168,16 @@ impl CallFacts {
             ended,
             code: call.final_code,
         };
+        let user = |user: &Option<String>, host: &Option<String>| {
+            let [user, host] = [user, host].map(|text| text.as_deref().map(str::as_bytes));
+            user_key(user, host, &observer.hasher)
+        };
         let bye = call.end.filter(|_| call.state == CallState::Completed);
         Some(Self {
             id: call.id,
             call_id: call.call_id.clone(),
-            caller: user(call.from_user.as_deref(), call.from_host.as_deref()),
-            callee: user(call.to_user.as_deref(), call.to_host.as_deref()),
+            caller: user(&call.from_user, &call.from_host),
+            callee: user(&call.to_user, &call.to_host),
             invite,
             rang: call.ringing,
             answered: call.answer,
@@ -179,7 +185,7 @@ impl CallFacts {
             ending: Ending::of(call),
             attempts: vec![attempt],
             release: Release { bye, ..Release::default() },
-            media: Vec::new(),
+            media: Some(Vec::new()),
             gaps: Vec::new(),
             holds: Vec::new(),
         })
@@ -207,6 +213,7 @@ impl CallFacts {
 }
 
 impl MediaFacts {
+    /// Of its record.
     pub(crate) fn of(stream: &Stream) -> Self {
         Self { direction: stream.direction, first: stream.first, last: stream.last }
     }
@@ -226,42 +233,7 @@ impl Ending {
     }
 }
 
-/// Codes that say that the network did not get further. Other 5xx are about the request (501, 505, 513, 580).
-pub(crate) fn is_of_network(code: u16) -> bool {
-    matches!(code, 408 | 500 | 502 | 503 | 504)
-}
-
 /// Causes of Q.850 that are about who is called, whatever the code that they come with.
 fn is_of_user(cause: u16) -> bool {
     matches!(cause, 1 | 16..=22 | 28 | 31)
-}
-
-/// Who somebody is, so that two legs of one conversation name the same: the user part; with the host where
-/// that is a name, since the same extension may exist in two domains.
-pub(crate) fn user(user: Option<&str>, host: Option<&str>) -> Option<String> {
-    let host = host.filter(|host| !host.is_empty());
-    let is_address =
-        |host: &str| host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
-    match (user.filter(|user| !user.is_empty()), host) {
-        (Some(user), Some(host)) if !is_address(host) => {
-            Some(format!("{user}@{}", host.to_ascii_lowercase()))
-        }
-        (Some(user), _) => Some(user.to_owned()),
-        (None, host) => host.map(str::to_ascii_lowercase),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_user_is_the_same_on_both_legs_and_another_in_another_domain() {
-        let of = |name: &str, host: &str| user(Some(name), Some(host)).expect("a user");
-        assert_eq!(of("1001", "192.0.2.1"), of("1001", "[2001:db8::1]"));
-        assert_eq!(of("alice", "Example.ORG"), "alice@example.org");
-        assert_ne!(of("alice", "example.org"), of("alice", "example.com"));
-        assert_eq!(user(None, Some("Gate.example")), Some("gate.example".to_owned()));
-        assert_eq!((user(Some(""), None), user(None, Some(""))), (None, None));
-    }
 }

@@ -80,14 +80,14 @@ impl<'a> Judge<'a> {
 
     /// Whether an answered call went through it meanwhile, and whether any of its media was seen then.
     pub(crate) fn media_seen(&self, call: &CallFacts) -> Option<bool> {
-        let answered = call.answered?;
+        let (answered, media) = (call.answered?, call.media.as_ref()?);
         let mut passed = self.troubles.iter().filter(|trouble| {
             trouble.is_passed_by(call)
                 && answered < trouble.until
                 && call.ended.is_none_or(|ended| ended > trouble.from)
         });
         let is_in = |trouble: &Trouble| {
-            call.media.iter().any(|stream| stream.first < trouble.until && stream.last >= trouble.since)
+            media.iter().any(|stream| stream.first < trouble.until && stream.last >= trouble.since)
         };
         let first = passed.next()?;
         Some(is_in(first) || passed.any(is_in))
@@ -179,7 +179,7 @@ fn has_failed(call: &CallFacts, trouble: &Trouble) -> bool {
 /// When the last packet of both directions came, where that was at the failover and nobody was on hold.
 fn media_stopped(call: &CallFacts, trouble: &Trouble) -> Option<Nanos> {
     let last = |direction: Direction| {
-        let own = call.media.iter().filter(|stream| stream.direction == Some(direction));
+        let own = call.media.iter().flatten().filter(|stream| stream.direction == Some(direction));
         own.map(|stream| stream.last).max()
     };
     let both = [last(Direction::CallerToCallee)?, last(Direction::CalleeToCaller)?];

@@ -11,6 +11,8 @@
 //! | `judge` | what became of a call |
 //! | `record` | what is reported |
 //! | `signals`, `registers`, `gaps` | what SIP and RTP packets tell: the facts |
+//! | `table` | all of these, as they become known |
+//! | `watch` | the same without an end: a failover is judged once its calls are known |
 //! | `tracker` | the engine's way in |
 
 mod facts;
@@ -19,10 +21,12 @@ mod judge;
 mod record;
 mod registers;
 mod signals;
+mod table;
 #[cfg(test)]
 mod tests;
 mod tracker;
 mod trouble;
+mod watch;
 
 use std::collections::HashSet;
 
@@ -30,7 +34,10 @@ use ringtap_model::Nanos;
 
 pub use facts::{Attempt, CallFacts, Ending, Gap, MediaFacts, Observed, RegisterFacts, Release};
 pub use record::{AffectedCall, AffectedDirection, Delays, Effect, Effects, GapLengths, Totals};
+pub use table::CallReport;
 pub use tracker::EffectsTracker;
+pub use watch::EffectCounts;
+pub(crate) use watch::{EffectsWatch, Judged};
 
 use crate::failover::Failover;
 use judge::{Clients, Judge, clients};
@@ -78,7 +85,7 @@ fn of_one(failover: &Failover, observed: &Observed, clients: &Clients) -> Effect
         let delay = effects.count(effect);
         lost += u64::from(effect.is_some_and(Effect::is_loss));
         if effect != Some(Effect::Unknown) || !gaps.is_empty() {
-            users.extend([&call.caller, &call.callee].into_iter().flatten().map(String::as_str));
+            users.extend([call.caller, call.callee].into_iter().flatten());
         }
         delays.extend(delay);
         let gaps: Vec<AffectedDirection> = gaps.iter().map(AffectedDirection::of).collect();
@@ -87,13 +94,14 @@ fn of_one(failover: &Failover, observed: &Observed, clients: &Clients) -> Effect
             failover: failover.from,
             call_id: call.call_id.clone(),
             id: call.id,
+            invite: call.invite,
             effect: effect.map(Effect::name),
             delay_ms: delay,
             gaps,
         });
     }
     let waiting = observed.registers.iter().filter(|register| judge.has_register(register));
-    let registering: HashSet<&str> = waiting.map(|register| register.user.as_str()).collect();
+    let registering: HashSet<u64> = waiting.map(|register| register.user).collect();
     effects.registering_users = registering.len() as u64;
     users.extend(registering);
     effects.users = users.len() as u64;

@@ -30,6 +30,12 @@ impl Effect {
         }
     }
 
+    /// The same name, if it is one.
+    pub(crate) fn name_of(name: &str) -> Option<&'static str> {
+        let all = [Self::Unknown, Self::GivenUp, Self::Delayed(Nanos::ZERO), Self::Failed, Self::Cut];
+        all.into_iter().map(Self::name).find(|known| *known == name)
+    }
+
     /// Whether the call was lost by it.
     pub(crate) fn is_loss(self) -> bool {
         matches!(self, Self::Failed | Self::Cut)
@@ -104,6 +110,9 @@ pub struct AffectedCall {
     pub call_id: String,
     /// As in its record.
     pub id: Id,
+    /// Its first INVITE.
+    #[serde(skip)]
+    pub invite: Nanos,
     /// What became of it; None where its media had a gap, and nothing else.
     pub effect: Option<&'static str>,
     /// Of a delayed call, first INVITE to first 18x, or 2xx.

@@ -1,14 +1,13 @@
 //! REGISTER requests that wait.
 
 use std::collections::{HashMap, VecDeque};
-use std::hash::{BuildHasher, RandomState};
 
-use ringtap_engine::SipMessage;
 use ringtap_model::Nanos;
 use ringtap_wire::sip::Method;
 
-use super::facts::{RegisterFacts, user};
+use super::facts::RegisterFacts;
 use super::trouble::NOTICED;
+use crate::observation::Observation;
 use crate::record::ServiceAddress;
 use crate::settings::GIVEN_UP;
 
@@ -18,49 +17,32 @@ pub(crate) struct Registers {
     pending: HashMap<u64, RegisterFacts>,
     order: VecDeque<(Nanos, u64)>,
     waited: Vec<RegisterFacts>,
-    hasher: RandomState,
     ceiling: usize,
     refused: u64,
 }
 
 impl Registers {
     pub(crate) fn new(ceiling: usize) -> Self {
-        Self {
-            pending: HashMap::new(),
-            order: VecDeque::new(),
-            waited: Vec::new(),
-            hasher: RandomState::new(),
-            ceiling,
-            refused: 0,
-        }
+        Self { pending: HashMap::new(), order: VecDeque::new(), waited: Vec::new(), ceiling, refused: 0 }
     }
 
     /// A REGISTER, or an answer to one.
-    pub(crate) fn message(&mut self, sip: &SipMessage<'_>) {
+    pub(crate) fn message(&mut self, sip: &Observation) {
         if sip.method != Method::Register {
             return;
         }
-        let now = sip.hop.time;
+        let (now, key) = (sip.time, sip.transaction);
         self.give_up(now);
-        let answer = sip.message.code();
-        let endpoint = if answer.is_some() { sip.hop.src } else { sip.hop.dst };
-        let branch = sip.message.top_branch().unwrap_or_default();
-        let number = sip.cseq.map_or(0, |(number, _)| number);
-        let key = self.hasher.hash_one((branch, sip.call_id, number, endpoint));
         // Keys of those that were answered stay in `order` until their time is over.
         let is_full = self.pending.len().max(self.order.len() / 4) >= self.ceiling;
-        match (answer, self.pending.get_mut(&key)) {
+        match (sip.code, self.pending.get_mut(&key)) {
             (Some(code), Some(_)) => self.answered(key, now, code),
             (None, Some(known)) => known.last = now,
             (Some(_), None) => {}
             (None, None) if is_full => self.refused += 1,
             (None, None) => {
-                let to = sip.message.to();
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                let name = to.and_then(|to| to.uri.user).map(text);
-                let host = to.map(|to| text(to.uri.host));
-                let Some(user) = user(name.as_deref(), host.as_deref()) else { return };
-                let service = ServiceAddress { endpoint, transport: sip.hop.transport };
+                let Some(user) = sip.registering else { return };
+                let service = ServiceAddress { endpoint: sip.dst, transport: sip.transport };
                 let register =
                     RegisterFacts { service, user, first: now, last: now, answered: None, code: 0 };
                 self.pending.insert(key, register);
@@ -99,11 +81,21 @@ impl Registers {
         }
     }
 
-    /// The input has ended: those that waited, and how many the ceiling turned away.
-    pub(crate) fn close(&mut self) -> (Vec<RegisterFacts>, u64) {
-        self.give_up(Nanos::MAX);
-        let mut waited = std::mem::take(&mut self.waited);
-        waited.sort_by_key(|register| register.first);
-        (waited, self.refused)
+    /// Those that waited, and those that wait now, in order of time.
+    pub(crate) fn waited(&self) -> Vec<RegisterFacts> {
+        let mut waited: Vec<RegisterFacts> =
+            self.waited.iter().chain(self.pending.values()).copied().collect();
+        waited.sort_by_key(|register| (register.first, register.user));
+        waited
+    }
+
+    /// Forgets those that waited before.
+    pub(crate) fn forget(&mut self, before: Nanos) {
+        self.waited.retain(|register| register.answered.unwrap_or(register.last) >= before);
+    }
+
+    /// How many the ceilings turned away.
+    pub(crate) fn refused(&self) -> u64 {
+        self.refused
     }
 }

@@ -1,14 +1,11 @@
 //! What the SIP messages of a call tell that its record does not: hops, repeats, who sent a BYE, holds.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
-
-use ringtap_engine::SipMessage;
 use ringtap_model::{Endpoint, Nanos, Transport};
-use ringtap_wire::sdp::{self, MediaType, Sdp};
-use ringtap_wire::sip::{Header, Message, Method, NameAddr, StartLine, Uri, params};
+use ringtap_wire::sip::Method;
 
-use super::facts::{Attempt, Release, is_of_network};
+use super::facts::{Attempt, Release};
+use crate::call_seen::{CallSeen, is_of_network};
+use crate::observation::Observation;
 use crate::record::ServiceAddress;
 
 /// Ceilings of one call.
@@ -20,15 +17,6 @@ const HOLDS: usize = 32;
 const CHANGES: usize = 32;
 /// The same request within this time is a mirror port's second copy.
 const MIRRORED: Nanos = Nanos::from_millis(10);
-
-/// Signals of the calls in progress, by Call-ID.
-#[derive(Debug)]
-pub(crate) struct SignalTable {
-    by_call_id: HashMap<u64, Signals>,
-    hasher: RandomState,
-    ceiling: usize,
-    refused: u64,
-}
 
 /// Of one Call-ID.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +33,7 @@ pub(crate) struct Signals {
     /// When an established call was given another description of its media.
     changes: Vec<Nanos>,
     /// INVITEs, BYEs and proxies that the ceilings turned away.
-    refused: u64,
+    pub(crate) refused: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -59,142 +47,94 @@ struct Bye {
     has_network_reason: bool,
 }
 
-impl SignalTable {
-    pub(crate) fn new(ceiling: usize) -> Self {
-        Self { by_call_id: HashMap::new(), hasher: RandomState::new(), ceiling, refused: 0 }
-    }
-
-    /// The key of a Call-ID as records show it: its first 256 bytes, what is no UTF-8 replaced.
-    pub(crate) fn key(&self, call_id: &[u8]) -> u64 {
-        let shown = call_id.get(..256).unwrap_or(call_id);
-        self.hasher.hash_one(String::from_utf8_lossy(shown).as_bytes())
-    }
-
-    /// A message of a call.
-    pub(crate) fn message(&mut self, sip: &SipMessage<'_>) {
-        if !matches!(sip.method, Method::Invite | Method::Bye | Method::Update | Method::Ack | Method::Prack)
-        {
-            return;
-        }
-        let key = self.key(sip.call_id);
-        let is_invite = matches!(sip.message.start(), StartLine::Request { method: Method::Invite, .. });
-        let tag = self.hasher.hash_one(sip.message.from_tag().flatten().unwrap_or_default());
-        if !self.by_call_id.contains_key(&key) {
-            if !is_invite {
-                return;
-            }
-            if self.by_call_id.len() >= self.ceiling {
-                self.refused += 1;
-                return;
-            }
-            self.by_call_id.insert(key, Signals { caller_tag: tag, ..Signals::default() });
-        }
-        if let Some(signals) = self.by_call_id.get_mut(&key) {
-            signals.message(sip, tag);
-        }
-    }
-
-    /// What was collected of a call that has ended.
-    pub(crate) fn take(&mut self, call_id: &str) -> Option<Signals> {
-        let key = self.key(call_id.as_bytes());
-        let signals = self.by_call_id.remove(&key);
-        self.refused += signals.as_ref().map_or(0, |signals| signals.refused);
-        signals
-    }
-
-    /// Messages that ceilings turned away.
-    pub(crate) fn refused(&self) -> u64 {
-        self.refused
-    }
-}
-
 impl Signals {
-    fn message(&mut self, sip: &SipMessage<'_>, tag: u64) {
-        let is_by_caller = tag == self.caller_tag;
-        match sip.message.start() {
-            StartLine::Request { method, .. } => {
-                match method {
-                    Method::Invite if !has_to_tag(sip.message) => self.invite(sip),
-                    Method::Invite => self.change(sip.hop.time),
+    /// Of a call whose INVITE has that From tag.
+    pub(crate) fn of(caller_tag: u64) -> Self {
+        Self { caller_tag, ..Self::default() }
+    }
+
+    /// A message of it.
+    pub(crate) fn message(&mut self, sip: &Observation, seen: &CallSeen) {
+        let is_by_caller = seen.tag == self.caller_tag;
+        match sip.code {
+            None => {
+                match sip.method {
+                    Method::Invite if !sip.is_in_dialog => self.invite(sip, seen),
+                    Method::Invite => self.change(sip.time),
                     // Without a description it refreshes the session (RFC 4028).
-                    Method::Update if sip.message.sdp().is_some() => self.change(sip.hop.time),
-                    Method::Bye => self.bye(sip, is_by_caller),
+                    Method::Update if seen.is_description => self.change(sip.time),
+                    Method::Bye => self.bye(sip, seen, is_by_caller),
                     _ => {}
                 }
-                self.describe(sip, is_by_caller);
+                self.describe(sip, seen, is_by_caller);
             }
-            StartLine::Response { code, .. } => {
+            Some(code) => {
                 if sip.method == Method::Invite {
-                    self.answer(sip, code);
+                    self.answer(sip, seen, code);
                 }
-                self.describe(sip, !is_by_caller);
+                self.describe(sip, seen, !is_by_caller);
             }
         }
-        if sip.method == Method::Invite {
-            let routes = sip.message.values(Header::RecordRoute).take(PROXIES);
-            let routes = routes.filter_map(|route| end(&NameAddr::parse(route)?.uri));
-            routes.for_each(|proxy| self.add_proxy(proxy));
-            let contact = sip.message.contacts().next().and_then(|contact| end(&contact.uri));
-            if let Some(party) = contact.filter(|party| !self.parties.contains(party)) {
-                match self.parties.len() < PARTIES {
-                    true => self.parties.push(party),
-                    false => self.refused += 1,
-                }
+        seen.routes.iter().flatten().for_each(|proxy| self.add_proxy(*proxy));
+        self.refused += u64::from(seen.has_more_routes);
+        if let Some(party) = seen.contact.filter(|party| !self.parties.contains(party)) {
+            match self.parties.len() < PARTIES {
+                true => push(&mut self.parties, party),
+                false => self.refused += 1,
             }
         }
     }
 
-    fn invite(&mut self, sip: &SipMessage<'_>) {
-        let hop = sip.hop;
-        if sip.message.vias().take(2).count() == 2 {
-            self.add_proxy(hop.src);
+    fn invite(&mut self, sip: &Observation, seen: &CallSeen) {
+        if !seen.is_first_hop {
+            self.add_proxy(sip.src);
         }
-        let service = ServiceAddress { endpoint: hop.dst, transport: hop.transport };
-        let number = sip.cseq.map_or(0, |(number, _)| number);
+        let service = ServiceAddress { endpoint: sip.dst, transport: sip.transport };
+        let number = seen.number;
         let is_same = |(known, sent): &&mut (u32, Attempt)| {
-            (*known, sent.client, sent.service) == (number, hop.src.ip, service)
+            (*known, sent.client, sent.service) == (number, sip.src.ip, service)
         };
         if let Some((_, sent)) = self.attempts.iter_mut().find(is_same) {
-            if hop.time.since(sent.last) >= MIRRORED {
-                sent.repeated.get_or_insert(hop.time);
-                sent.last = hop.time;
+            if sip.time.since(sent.last) >= MIRRORED {
+                sent.repeated.get_or_insert(sip.time);
+                sent.last = sip.time;
             }
         } else if self.attempts.len() < ATTEMPTS {
             let attempt = Attempt {
-                client: hop.src.ip,
+                client: sip.src.ip,
                 service,
-                first: hop.time,
+                first: sip.time,
                 repeated: None,
-                last: hop.time,
+                last: sip.time,
                 answered: None,
                 progressed: None,
                 ended: None,
                 code: 0,
             };
-            self.attempts.push((number, attempt));
+            push(&mut self.attempts, (number, attempt));
         } else {
             self.refused += 1;
         }
     }
 
-    fn answer(&mut self, sip: &SipMessage<'_>, code: u16) {
-        let (hop, number) = (sip.hop, sip.cseq.map_or(0, |(number, _)| number));
-        let service = ServiceAddress { endpoint: hop.src, transport: hop.transport };
+    fn answer(&mut self, sip: &Observation, seen: &CallSeen, code: u16) {
+        let number = seen.number;
+        let service = ServiceAddress { endpoint: sip.src, transport: sip.transport };
         let is_same = |(known, sent): &&mut (u32, Attempt)| {
-            (*known, sent.client, sent.service) == (number, hop.dst.ip, service)
+            (*known, sent.client, sent.service) == (number, sip.dst.ip, service)
         };
         let Some((_, sent)) = self.attempts.iter_mut().find(is_same) else { return };
-        sent.answered.get_or_insert(hop.time);
+        sent.answered.get_or_insert(sip.time);
         if code > 100 {
-            sent.progressed.get_or_insert(hop.time);
+            sent.progressed.get_or_insert(sip.time);
         }
         if code >= 200 && sent.ended.is_none() {
-            (sent.ended, sent.code) = (Some(hop.time), code);
+            (sent.ended, sent.code) = (Some(sip.time), code);
         }
     }
 
-    fn bye(&mut self, sip: &SipMessage<'_>, is_by_caller: bool) {
-        let (sender, transport) = (sip.hop.src, sip.hop.transport);
+    fn bye(&mut self, sip: &Observation, seen: &CallSeen, is_by_caller: bool) {
+        let (sender, transport) = (sip.src, sip.transport);
         let is_known = |bye: &Bye| (bye.sender, bye.is_by_caller) == (sender, is_by_caller);
         if self.byes.iter().any(is_known) {
             return;
@@ -202,14 +142,10 @@ impl Signals {
         if self.byes.len() >= BYES {
             self.refused += 1;
         } else {
-            self.byes.push(Bye {
-                time: sip.hop.time,
-                sender,
-                transport,
-                is_by_caller,
-                is_first_hop: sip.message.vias().take(2).count() == 1,
-                has_network_reason: has_network_reason(sip.message),
-            });
+            let (is_first_hop, has_network_reason) = (seen.is_first_hop, seen.has_network_reason);
+            let time = sip.time;
+            let bye = Bye { time, sender, transport, is_by_caller, is_first_hop, has_network_reason };
+            push(&mut self.byes, bye);
         }
     }
 
@@ -222,17 +158,16 @@ impl Signals {
     }
 
     /// What a description says of hold.
-    fn describe(&mut self, sip: &SipMessage<'_>, is_caller: bool) {
-        let Some(description) = sip.message.sdp().and_then(|body| Sdp::parse(body).ok()) else { return };
-        let Some(is_held) = is_held(&description) else { return };
+    fn describe(&mut self, sip: &Observation, seen: &CallSeen, is_caller: bool) {
+        let Some(is_held) = seen.is_held else { return };
         let was_held = self.held != [false; 2];
         self.held[usize::from(is_caller)] = is_held;
         match (was_held, self.held != [false; 2]) {
             // Of more holds than these nobody knows when they ended.
-            (false, true) if self.holds.len() < HOLDS => self.holds.push((sip.hop.time, Nanos::MAX)),
+            (false, true) if self.holds.len() < HOLDS => self.holds.push((sip.time, Nanos::MAX)),
             (true, false) if self.holds.len() < HOLDS => {
                 if let Some(hold) = self.holds.last_mut() {
-                    hold.1 = sip.hop.time;
+                    hold.1 = sip.time;
                 }
             }
             _ => {}
@@ -242,7 +177,7 @@ impl Signals {
     fn add_proxy(&mut self, host: Endpoint) {
         match self.proxies.contains(&host) {
             true => {}
-            false if self.proxies.len() < PROXIES => self.proxies.push(host),
+            false if self.proxies.len() < PROXIES => push(&mut self.proxies, host),
             false => self.refused += 1,
         }
     }
@@ -296,40 +231,10 @@ impl Signals {
     }
 }
 
-fn end(uri: &Uri<'_>) -> Option<Endpoint> {
-    Some(Endpoint::new(uri.ip()?, uri.port.unwrap_or(5060)))
-}
-
-fn has_to_tag(message: &Message<'_>) -> bool {
-    message.to().is_some_and(|to| to.tag().is_some())
-}
-
-/// Whether all sound of a description is on hold: RFC 3264 section 8.4, and the older way with an address of
-/// zeros. None without sound.
-fn is_held(description: &Sdp<'_>) -> Option<bool> {
-    let is_sound = |media: &sdp::Media<'_>| media.media_type == MediaType::Audio && media.port != 0;
-    let mut sounds = description.media().filter(is_sound).peekable();
-    sounds.peek()?;
-    Some(sounds.all(|media| {
-        media.direction() != sdp::Direction::SendRecv
-            || media.connection().is_some_and(|ip| ip.is_unspecified())
-    }))
-}
-
-/// Whether a Reason header (RFC 3326) says that the network failed: destination or network out of order,
-/// temporary failure (Q.850 27, 38, 41), or a code of SIP that says so.
-fn has_network_reason(message: &Message<'_>) -> bool {
-    message.values(Header::Reason).any(|value| {
-        let (protocol, rest) =
-            value.split_at(value.iter().position(|&byte| byte == b';').unwrap_or(value.len()));
-        let cause = params(rest).find(|(name, _)| name.eq_ignore_ascii_case(b"cause"));
-        let cause = cause.and_then(|(_, value)| std::str::from_utf8(value?).ok()?.trim().parse().ok());
-        match cause {
-            Some(cause) if protocol.trim_ascii().eq_ignore_ascii_case(b"Q.850") => {
-                matches!(cause, 27 | 38 | 41)
-            }
-            Some(code) if protocol.trim_ascii().eq_ignore_ascii_case(b"SIP") => is_of_network(code),
-            _ => false,
-        }
-    })
+/// Most calls have one of each: room for four would be four times the memory.
+fn push<T>(list: &mut Vec<T>, item: T) {
+    if list.is_empty() {
+        list.reserve_exact(1);
+    }
+    list.push(item);
 }

@@ -1,11 +1,14 @@
 //! The function of failovers and facts, without packets.
 
+use std::sync::LazyLock;
+
 use ringtap_model::{Call, CallState, Endpoint, Nanos, Party, Transport};
 
 use super::facts::{Attempt, CallFacts, Ending, Gap, MediaFacts, Observed, Release};
 use super::{AffectedCall, Effects, effects, totals};
 use crate::evidence::{Evidence, EvidenceKind, Place};
 use crate::failover::{Failover, failovers};
+use crate::observation::Observer;
 use crate::record::{Findings, Outage, OutageKind, Role, ServiceAddress, ServiceSummary};
 
 const END: Nanos = Nanos::from_secs(200);
@@ -50,6 +53,12 @@ fn silent() -> Vec<Failover> {
     joined(vec![outage(OutageKind::Unanswered, 0, Some(3_000))], Vec::new())
 }
 
+/// What a record alone tells.
+fn facts(call: &Call) -> Option<CallFacts> {
+    static OBSERVER: LazyLock<Observer> = LazyLock::new(Observer::default);
+    CallFacts::of(call, &OBSERVER)
+}
+
 /// A record of a call to the service.
 fn record(id: &str, invite: u64) -> Call {
     Call {
@@ -75,7 +84,7 @@ fn of(effects: &Effects) -> Vec<(&str, Option<&str>)> {
 
 /// A call that was established long before.
 fn established(id: &str) -> CallFacts {
-    let mut facts = CallFacts::of(&record(id, 0)).expect("an INVITE");
+    let mut facts = facts(&record(id, 0)).expect("an INVITE");
     let begun = at(0).since(Nanos::from_secs(20));
     facts.invite = begun;
     facts.answered = Some(begun);
@@ -115,7 +124,7 @@ fn records_alone_tell_of_delays_and_failures() {
         never,
         given_up,
     ];
-    let effects = told(&silent(), calls.iter().filter_map(CallFacts::of).collect());
+    let effects = told(&silent(), calls.iter().filter_map(facts).collect());
     let expected = [
         ("late", Some("delayed")),
         ("refused", Some("failed")),
@@ -125,7 +134,7 @@ fn records_alone_tell_of_delays_and_failures() {
     assert_eq!(of(&effects), expected);
     assert_eq!(effects.delays.delay_ms_max, Some(2_400.0));
     assert_eq!((effects.calls, effects.users, effects.gaps), (7, 5, None), "{effects:?}");
-    assert!(CallFacts::of(&Call { invite: None, ..Call::UNKNOWN }).is_none());
+    assert!(facts(&Call { invite: None, ..Call::UNKNOWN }).is_none());
 }
 
 #[test]
@@ -133,12 +142,12 @@ fn a_refused_call_that_another_service_takes_is_delayed_and_one_that_ends_there_
     let failovers = joined(vec![outage(OutageKind::Refusing, 0, Some(3_000))], Vec::new());
     let refused =
         Call { state: CallState::Failed, final_code: 503, end: Some(at(1_010)), ..record("refused", 1_000) };
-    let mut taken = CallFacts::of(&Call { call_id: "taken".to_owned(), ..refused.clone() }).expect("facts");
+    let mut taken = facts(&Call { call_id: "taken".to_owned(), ..refused.clone() }).expect("facts");
     let second = ServiceAddress { endpoint: end("192.0.2.2:5060"), transport: Transport::Udp };
     let next = Attempt { service: second, first: at(1_300), last: at(1_300), ..taken.attempts[0] };
     taken.attempts.push(Attempt { code: 200, ..next });
     (taken.rang, taken.answered, taken.ending) = (Some(at(1_500)), Some(at(2_000)), Ending::Answered);
-    let effects = told(&failovers, vec![CallFacts::of(&refused).expect("facts"), taken]);
+    let effects = told(&failovers, vec![facts(&refused).expect("facts"), taken]);
     assert_eq!(of(&effects), [("refused", Some("failed")), ("taken", Some("delayed"))]);
     assert_eq!(effects.delays.delay_ms_max, Some(500.0));
 }
@@ -158,7 +167,7 @@ fn calls_that_were_sent_on_are_delayed_without_an_outage() {
     let mut findings = Findings { evidence: vec![sign], ..Findings::default() };
     findings.services.push(served());
     let failovers = failovers(&findings, &[]);
-    let mut call = CallFacts::of(&record("sent-on", 1_000)).expect("facts");
+    let mut call = facts(&record("sent-on", 1_000)).expect("facts");
     let second = ServiceAddress { endpoint: end("192.0.2.2:5060"), transport: Transport::Udp };
     call.attempts.push(Attempt { service: second, first: at(1_600), last: at(1_600), ..call.attempts[0] });
     call.rang = Some(at(1_700));
@@ -200,7 +209,7 @@ fn calls_through_other_services_are_not_concerned() {
     cut.attempts[0].service.endpoint = elsewhere;
     cut.release = Release { bye: Some(at(1_000)), by_proxy: Some(at(1_000)), reason: None };
     cut.gaps = vec![Gap { direction: None, from: at(500), until: at(1_500) }];
-    let effects = told(&silent(), vec![CallFacts::of(&call).expect("facts"), cut]);
+    let effects = told(&silent(), vec![facts(&call).expect("facts"), cut]);
     assert!(effects.affected.is_empty(), "{effects:?}");
     assert_eq!((effects.calls, effects.lost_per_million), (2, Some(0.0)));
 }
@@ -233,7 +242,7 @@ fn gaps_are_null_where_no_media_was_seen_and_the_longest_of_a_direction_counts()
     assert_eq!(told(&silent, vec![call.clone()]).gaps, None);
     let gap = |from: u64, until: u64| Gap { direction: None, from: at(from), until: at(until) };
     let media = MediaFacts { direction: None, first: at(0).since(Nanos::from_secs(9)), last: at(9_000) };
-    let with = |gaps: &[Gap]| CallFacts { media: vec![media], gaps: gaps.to_vec(), ..call.clone() };
+    let with = |gaps: &[Gap]| CallFacts { media: Some(vec![media]), gaps: gaps.to_vec(), ..call.clone() };
     let seen = told(&silent, vec![with(&[])]);
     assert_eq!((seen.gaps, seen.gap_lengths.gap_ms_max), (Some(0), None));
     let gaps = [gap(100, 300), gap(1_000, 1_400), gap(4_000, 6_000), gap(500, 599)];
@@ -250,6 +259,6 @@ fn an_outage_that_does_not_end_reaches_to_the_end_of_the_input() {
     let open = joined(vec![outage(OutageKind::Unanswered, 0, None)], Vec::new());
     let fresh = Call { state: CallState::Trying, ..record("fresh", 99_000) };
     let old = Call { state: CallState::Trying, ..record("old", 1_000) };
-    let effects = told(&open, [fresh, old].iter().filter_map(CallFacts::of).collect());
+    let effects = told(&open, [fresh, old].iter().filter_map(facts).collect());
     assert_eq!(of(&effects), [("fresh", Some("unknown")), ("old", Some("failed"))]);
 }

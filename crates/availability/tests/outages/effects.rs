@@ -4,7 +4,7 @@ use ringtap_availability::{AffectedCall, Effects, Settings};
 use ringtap_model::Direction;
 
 use crate::calls::{Caller, Line, phone, text, watched};
-use crate::wire::{OTHER, PROXY, Wire, at};
+use crate::wire::{OTHER, PROXY, Wire, at, follow};
 
 /// The proxy is silent from 10 s to 13.002 s.
 fn lost_proxy() -> Wire {
@@ -417,10 +417,47 @@ fn ceilings_hold_and_what_they_turn_away_is_counted() {
         call.hang_up(&mut wire, &[20.1]);
     }
     let settings = Settings { calls: 2, registers: 2, gaps: 2, ..Settings::default() };
-    let (_, effects, observed) = wire.effects_by(settings, 3);
+    let (_, effects, observed) = wire.effects_by(settings);
     assert_eq!((observed.calls.len(), observed.registers.len()), (2, 2));
     assert_eq!((observed.calls_refused, observed.total), (4, 6), "{effects:?}");
-    // Four REGISTER, and at the least a gap, and the packets of nine streams.
-    assert!(observed.facts_refused > 9 * 500, "{}", observed.facts_refused);
+    // Four REGISTER, ten gaps, and the INVITEs of four calls.
+    assert_eq!(observed.facts_refused, 4 + 10 + 4);
     assert!(effects.gaps.is_some_and(|gaps| gaps <= 2));
+}
+
+#[test]
+fn effects_are_told_once_the_calls_of_a_failover_are_known() {
+    let mut wire = lost_proxy();
+    _ = delayed(&mut wire, 1, 10.1);
+    // Two go on for longer than is waited for them: of one, sound was lost in one direction.
+    Caller::new(2).established(&mut wire, 5.0);
+    Caller::new(2).sound(&mut wire, (6.0, 480.0), [(10.5, 12.9), (0.0, 0.0)]);
+    Caller::new(3).established(&mut wire, 5.1);
+    Caller::new(3).sound(&mut wire, (6.0, 480.0), [(0.0, 0.0); 2]);
+    // One falls silent in both, and nobody ends it.
+    Caller::new(4).established(&mut wire, 5.2);
+    Caller::new(4).sound(&mut wire, (6.0, 11.0), [(0.0, 0.0); 2]);
+    let frames = wire.frames().to_vec();
+    let before: Vec<_> = frames.iter().filter(|(time, _)| *time < at(370.0)).cloned().collect();
+    assert_eq!(follow(&before, Settings::default(), 0.5), [], "too early");
+    let told = follow(&frames, Settings::default(), 100.0);
+    let [effects] = &told[..] else { panic!("{told:?}") };
+    assert_eq!((effects.delayed, effects.cut, effects.gaps, effects.calls), (1, 1, Some(1), 4));
+    let gap = affected(effects, &Caller::new(2)).expect("a gap").gaps[0];
+    assert_eq!((gap.direction, near(Some(gap.gap_ms), 2_420.0)), (Some(Direction::CallerToCallee), true));
+    assert_eq!(affected(effects, &Caller::new(4)).and_then(|call| call.effect), Some("cut"));
+}
+
+#[test]
+fn a_service_that_stays_away_is_judged_after_a_quarter_of_an_hour() {
+    let mut wire = Wire::default();
+    watched(&mut wire, PROXY, (10, 2_000), 2_000);
+    let call = Caller::new(1);
+    call.invite(&mut wire, &[11.0, 11.5, 12.5, 14.5, 18.5, 22.5, 26.5]);
+    let frames = wire.frames().to_vec();
+    let until =
+        |second: f64| frames.iter().filter(|(time, _)| *time < at(second)).cloned().collect::<Vec<_>>();
+    assert_eq!(follow(&until(905.0), Settings::default(), 0.5), []);
+    let told = follow(&frames, Settings::default(), 0.5);
+    assert_eq!(told.iter().map(|effects| effects.failed).collect::<Vec<_>>(), [1]);
 }

@@ -1,12 +1,16 @@
 //! A capture made message by message.
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use ringtap_availability::{
-    AvailabilityTracker, Effects, EffectsTracker, Failover, Findings, Observed, Settings, effects, failovers,
+    AvailabilityTracker, CallReport, Effects, EffectsTracker, Failover, Findings, Observation, Observed,
+    Observer, Settings, Watch, effects, failovers,
 };
-use ringtap_engine::{Config, Engine, Sink, StreamEnd, Tracker};
+use ringtap_engine::{
+    CallNumber, CallPhase, Config, Context, Engine, LostTime, Sink, SipMessage, StreamEnd, Tracker, Wants,
+};
 use ringtap_model::{Call, Endpoint, Frame, LinkType, Message, Nanos, Registration};
 use ringtap_wire::frame::udp_datagram;
 
@@ -93,12 +97,13 @@ impl Wire {
 
     /// The only failover, what it did, and of what that was concluded.
     pub(crate) fn effects(self) -> (Failover, Effects, Observed) {
-        self.effects_by(Settings::default(), Config::default().max_streams)
+        self.effects_by(Settings::default())
     }
 
-    /// The same with other ceilings: `streams` of those that gaps are looked for in.
-    pub(crate) fn effects_by(self, settings: Settings, streams: usize) -> (Failover, Effects, Observed) {
-        let tracker = EffectsTracker::new(settings, streams);
+    /// The same with other ceilings.
+    pub(crate) fn effects_by(mut self, settings: Settings) -> (Failover, Effects, Observed) {
+        let frames = self.frames().to_vec();
+        let tracker = EffectsTracker::new(settings);
         let mut engine = Engine::with_tracker(Config::default(), tracker);
         let mut found = Found::default();
         self.feed(&mut engine, &mut found);
@@ -106,6 +111,9 @@ impl Wire {
         let failovers = failovers(&found.findings, &[]);
         let mut effects = effects(&failovers, &found.observed);
         assert_eq!((failovers.len(), effects.len()), (1, 1), "{failovers:?}");
+        // What is followed without an end says the same of each call.
+        let followed = follow(&frames, settings, 0.0);
+        assert_eq!(followed, [effects[0].clone()]);
         (failovers[0].clone(), effects.remove(0), found.observed)
     }
 
@@ -123,6 +131,104 @@ impl Wire {
             engine.batch(&[frame], sink);
         }
     }
+}
+
+/// What workers pass on, in place of one: observations, in the order of their frames, and the rest.
+#[derive(Default)]
+struct Passing {
+    observer: Observer,
+    observations: Vec<Observation>,
+    lost: Vec<LostTime>,
+    reports: Vec<Box<CallReport>>,
+}
+
+impl Tracker for Passing {
+    const WANTS: Wants = Wants { sip: true, lost_times: true, calls: true, ..Wants::NOTHING };
+
+    fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
+        self.observations.push(Observation::of(sip, cx.drops(), &mut self.observer));
+    }
+
+    fn lost_time(&mut self, lost: &LostTime) {
+        self.lost.push(*lost);
+    }
+
+    fn call_phase(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
+        if phase == CallPhase::Answered {
+            self.reports.extend(CallReport::in_progress(call, number.to_bits(), &self.observer));
+        }
+    }
+
+    fn call_ended(&mut self, call: &Call, streams: &[StreamEnd]) {
+        self.reports.extend(CallReport::ended(call, streams, true, &self.observer));
+    }
+}
+
+/// Calls whose BYE was probably lost.
+struct Unended(Observer, Vec<Box<CallReport>>);
+
+impl Sink for Unended {
+    const LOST: bool = true;
+
+    fn call(&mut self, _: Call, _: Vec<StreamEnd>) {}
+    fn stream(&mut self, _: StreamEnd) {}
+    fn registration(&mut self, _: Registration) {}
+    fn message(&mut self, _: Message) {}
+
+    fn lost(&mut self, call: Call, streams: Vec<StreamEnd>) {
+        self.1.extend(CallReport::ended(&call, &streams, false, &self.0));
+    }
+}
+
+/// What a watch says that failovers did, by the frames of an input that goes on without another for so many
+/// seconds; one that ends there if these are none.
+pub(crate) fn follow(frames: &[(Nanos, Vec<u8>)], settings: Settings, goes_on: f64) -> Vec<Effects> {
+    let passing = Passing::default();
+    let mut unended = Unended(passing.observer.of_another_engine(), Vec::new());
+    let mut engine = Engine::with_tracker(Config::default(), passing);
+    let mut watch = Watch::new(settings, Vec::new());
+    let mut found = ringtap_availability::Found::default();
+    let mut now = Nanos::ZERO;
+    for (number, (time, data)) in frames.iter().enumerate() {
+        let number = number as u64 + 1;
+        let frame = Frame { time: *time, number, link: RAW, wire_len: data.len() as u32, data };
+        engine.batch(&[frame], &mut unended);
+        unended.1.drain(..).for_each(|report| watch.call(report));
+        now = *time;
+        pass(engine.tracker_mut(), &mut watch, &mut found);
+    }
+    if goes_on > 0.0 {
+        (0..(goes_on * 10.0) as u32).for_each(|_| {
+            now += Nanos::from_millis(100);
+            engine.tick(now, &mut unended);
+            unended.1.drain(..).for_each(|report| watch.call(report));
+            pass(engine.tracker_mut(), &mut watch, &mut found);
+            watch.advance(now);
+        });
+        add(watch.take(), &mut found);
+    } else {
+        engine.close(&mut unended);
+        pass(engine.tracker_mut(), &mut watch, &mut found);
+        watch.advance(now);
+        watch.end();
+        add(watch.take(), &mut found);
+    }
+    let judged = found.failovers.iter().filter(|failover| failover.judged_until.is_some());
+    // Each again where it has changed.
+    let last: BTreeMap<_, _> = judged.map(|failover| (failover.id, failover)).collect();
+    last.into_values().filter_map(|failover| Effects::of_record(failover, &found.affected)).collect()
+}
+
+fn pass(passing: &mut Passing, watch: &mut Watch, found: &mut ringtap_availability::Found) {
+    passing.reports.drain(..).for_each(|report| watch.call(report));
+    passing.lost.drain(..).for_each(|lost| watch.lost_time(&lost));
+    passing.observations.drain(..).for_each(|seen| watch.observe(&seen));
+    add(watch.take(), found);
+}
+
+fn add(new: ringtap_availability::Found, found: &mut ringtap_availability::Found) {
+    found.failovers.extend(new.failovers);
+    found.affected.extend(new.affected);
 }
 
 /// What an engine finds in the frames that `feed` gives it.

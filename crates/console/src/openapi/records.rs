@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use ringtap_model::record::{Field, FieldType, Unit};
 use ringtap_model::{
-    Alarm, Call, Dtmf, Failover, FailoverSign, Failure, Interval, Join, MethodCount, Note, Outage,
-    QualityReport, Record, RtcpReport, Stream, User,
+    AffectedCall, AffectedGap, Alarm, Call, Dtmf, Failover, FailoverSign, Failure, Interval, Join,
+    MethodCount, Note, Outage, QualityReport, Record, RtcpReport, Stream, User,
 };
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, SchemaType, Type};
 use utoipa::openapi::{KnownFormat, Ref, RefOr, Schema, SchemaFormat};
@@ -52,13 +52,15 @@ records! {
     OutageRecord of Outage;
     /// A failover.
     FailoverRecord of Failover;
+    /// A call that a failover had an effect on.
+    AffectedCallRecord of AffectedCall;
 }
 
 /// What a record is called in lists of parts and here, and its schema.
 type Part = (&'static str, &'static str, fn() -> RefOr<Schema>);
 
 /// Records that are part of others.
-const PARTS: [Part; 9] = [
+const PARTS: [Part; 10] = [
     (Dtmf::NAME, "Digit", || schema::<Dtmf>(None)),
     (Join::NAME, "Join", || schema::<Join>(None)),
     (Note::NAME, "Note", || schema::<Note>(None)),
@@ -67,6 +69,7 @@ const PARTS: [Part; 9] = [
     (QualityReport::NAME, "QualityReport", || schema::<QualityReport>(None)),
     (MethodCount::NAME, "MethodCount", || schema::<MethodCount>(None)),
     (Failure::NAME, "Failure", || schema::<Failure>(None)),
+    (AffectedGap::NAME, "AffectedGap", || schema::<AffectedGap>(None)),
     (FailoverSign::NAME, "FailoverSign", || schema::<FailoverSign>(None)),
 ];
 

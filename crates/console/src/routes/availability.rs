@@ -3,16 +3,16 @@
 use axum::extract::State;
 use ringtap_access::Right;
 use ringtap_availability::{ServiceSummary, summaries};
-use ringtap_model::{Condition, Failover, Filter, Nanos, Outage, ServiceHour};
+use ringtap_model::{AffectedCall, Condition, Failover, Filter, Nanos, Outage, ServiceHour};
 use ringtap_store::{Found, Query as Stored, Reader};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::answer::Answer;
-use crate::openapi::records::{FailoverRecord, OutageRecord};
+use crate::openapi::records::{AffectedCallRecord, FailoverRecord, OutageRecord};
 use crate::openapi::refusals::Busy;
 use crate::problem::Problem;
-use crate::request::Query;
+use crate::request::{Bounded, Query};
 use crate::state::App;
 use crate::viewer::Viewer;
 
@@ -51,6 +51,44 @@ struct FailoverList {
     #[schema(value_type = Vec<FailoverRecord>)]
     failovers: Vec<Failover>,
     /// Whether these are all of that time; otherwise ask for those until the last of these.
+    complete: bool,
+}
+
+/// Which calls of failovers, and how many.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WantedCalls {
+    /// Of failovers that began then or later, in microseconds since 1970.
+    #[param(example = 1_795_000_000_000_000_u64)]
+    #[serde(default, deserialize_with = "crate::request::int64")]
+    from_us: Option<u64>,
+    /// Of failovers that began before then, in microseconds since 1970.
+    #[serde(default, deserialize_with = "crate::request::int64")]
+    until_us: Option<u64>,
+    /// Only of the failover with this id.
+    #[param(example = "0a0b0c0d0e0f00010203040506070809")]
+    #[serde(default)]
+    failover: Option<String>,
+    /// Only those with this effect: `delayed`, `failed`, `cut`, `given_up` or `unknown`.
+    #[param(example = "failed")]
+    #[serde(default)]
+    effect: Option<String>,
+    /// So many are left out at the beginning: those of the pages before.
+    #[serde(default, deserialize_with = "crate::request::int64")]
+    skip: Option<u64>,
+    /// Most calls of the page; 100 unless it is given.
+    #[param(value_type = Option<usize>, minimum = 1, maximum = 1000)]
+    limit: Option<Bounded<1, MOST>>,
+}
+
+/// Calls that failovers had an effect on.
+#[derive(Serialize, ToSchema)]
+struct AffectedCallList {
+    /// Those of the first failover first; of one, in order of their first INVITE.
+    #[schema(value_type = Vec<AffectedCallRecord>)]
+    calls: Vec<AffectedCall>,
+    /// Whether none follow; otherwise ask with `skip`.
     complete: bool,
 }
 
@@ -122,7 +160,8 @@ pub(crate) async fn outages(
 /// Failovers, the newest first
 ///
 /// Outages that began within ten seconds of each other, and what else was seen around them: the cause, where
-/// packets tell it, and the evidence. Those that began in the time that is given, and at most 1,000.
+/// packets tell it, and the evidence; what it did to calls, once `judged_until_us` is set. Those that began
+/// in the time that is given, and at most 1,000.
 #[utoipa::path(
     get, path = "/availability/failovers", operation_id = "list_failovers", tag = "availability",
     params(Wanted),
@@ -138,6 +177,42 @@ pub(crate) async fn failovers(
     let read = |reader: &Reader, query: &Stored| reader.failovers(query);
     let (failovers, complete) = newest(&app, &viewer, wanted, read, is_of).await?;
     Ok(viewer.answer(&app, FailoverList { failovers, complete }))
+}
+
+/// Calls that failovers had an effect on
+///
+/// Those of failovers that began in the time that is given. What a failover did is known six minutes after
+/// its end, or a quarter of an hour after its beginning if it goes on by then: from there on it has
+/// `judged_until_us`, and its calls are here. A call without an effect had a gap in its media.
+#[utoipa::path(
+    get, path = "/availability/calls", operation_id = "list_affected_calls", tag = "availability",
+    params(WantedCalls),
+    responses((status = 200, description = "Calls.", body = AffectedCallList), Busy)
+)]
+pub(crate) async fn calls(
+    State(app): State<App>,
+    viewer: Viewer,
+    Query(wanted): Query<WantedCalls>,
+) -> Result<Answer, Problem> {
+    viewer.need(Right::Search)?;
+    viewer.need_everything("calls of failovers")?;
+    let limit = wanted.limit.as_ref().map_or(100, |limit| limit.get());
+    let reading = app.clone();
+    let list = app
+        .work
+        .read(move |stop| {
+            let Some(reader) = reading.records(stop)? else { return Ok((Vec::new(), true)) };
+            let filter = Filter(time(wanted.from_us, wanted.until_us));
+            let query = Stored { filter, limit: HOURS, newest: false };
+            let found = reader.affected_calls(&query)?;
+            let skip = usize::try_from(wanted.skip.unwrap_or(0)).unwrap_or(usize::MAX);
+            let mut calls = found.records.into_iter().filter(|call| wanted.is_of(call)).skip(skip);
+            let page: Vec<AffectedCall> = calls.by_ref().take(limit).collect();
+            Ok((page, !found.cut && calls.next().is_none()))
+        })
+        .await?;
+    let (calls, complete) = list;
+    Ok(viewer.answer(&app, AffectedCallList { calls, complete }))
 }
 
 /// How available services were
@@ -193,9 +268,7 @@ async fn read<R: Send + 'static>(
     app.work
         .read(move |stop| {
             let Some(reader) = reading.records(stop)? else { return Ok((Vec::new(), true)) };
-            let mut conditions = Vec::new();
-            conditions.extend(wanted.from_us.map(|from| Condition::Since(Nanos::from_micros(from))));
-            conditions.extend(wanted.until_us.map(|until| Condition::Until(Nanos::from_micros(until))));
+            let conditions = time(wanted.from_us, wanted.until_us);
             let limit = if wanted.service.is_some() { HOURS } else { most };
             let query = Stored { filter: Filter(conditions), limit, newest: true };
             let found = read_records(&reader, &query)?;
@@ -206,6 +279,20 @@ async fn read<R: Send + 'static>(
             Ok((records, !found.cut && left_out == 0))
         })
         .await
+}
+
+fn time(from_us: Option<u64>, until_us: Option<u64>) -> Vec<Condition> {
+    let from = from_us.map(|from| Condition::Since(Nanos::from_micros(from)));
+    let until = until_us.map(|until| Condition::Until(Nanos::from_micros(until)));
+    from.into_iter().chain(until).collect()
+}
+
+impl WantedCalls {
+    fn is_of(&self, call: &AffectedCall) -> bool {
+        let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        given(&self.failover).is_none_or(|id| id == call.failover.to_string())
+            && given(&self.effect).is_none_or(|effect| call.effect.as_deref() == Some(effect.as_str()))
+    }
 }
 
 impl Wanted {

@@ -35,9 +35,20 @@ fn fill(server: &Server) {
         }
     }
     sender.availability(AvailabilityRecord::Failover(Box::new(samples::failover()))).unwrap();
+    for (number, effect) in [(0, Some("delayed")), (1, Some("failed")), (2, None), (3, Some("failed"))] {
+        let mut call = samples::affected_call();
+        call.effect = effect.map(str::to_owned);
+        call.call_id = number.to_string();
+        // Ids do not tell the order.
+        (call.id, call.invite) = (Id([30 - number; 16]), call.invite + Nanos::from_secs(u64::from(number)));
+        if number == 3 {
+            (call.failover, call.failover_from) = (Id([7; 16]), call.failover_from + Nanos::from_secs(3_600));
+        }
+        sender.availability(AvailabilityRecord::AffectedCall(Box::new(call))).unwrap();
+    }
     sender.availability(AvailabilityRecord::Hour(Box::new(samples::service_hour()))).unwrap();
     drop(sender);
-    assert_eq!(writer.close(Duration::from_secs(60)).written.outages, 8);
+    assert_eq!(writer.close(Duration::from_secs(60)).written.outages, 12);
 }
 
 #[test]
@@ -83,10 +94,44 @@ fn outages_failovers_and_services_by_time_and_service() {
 }
 
 #[test]
+fn calls_of_failovers_page_by_page() {
+    let server = Server::start();
+    let ana = server.login("ana");
+    assert_eq!(ana.json("/api/v1/availability/calls"), json!({"calls": [], "complete": true}));
+    fill(&server);
+    let page = |query: &str| {
+        let list = ana.json(&format!("/api/v1/availability/calls?{query}"));
+        let calls = list["calls"].as_array().unwrap();
+        let ids = calls.iter().map(|call| call["call_id"].as_str().unwrap().to_owned());
+        (ids.collect::<Vec<_>>().join(" "), list["complete"].as_bool().unwrap())
+    };
+    let expect = |ids: &str, complete| (ids.to_owned(), complete);
+    assert_eq!(page(""), expect("0 1 2 3", true));
+    assert_eq!(page("limit=2"), expect("0 1", false));
+    assert_eq!(page("limit=2&skip=2"), expect("2 3", true));
+    assert_eq!(page("skip=9"), expect("", true));
+    assert_eq!(page(&format!("failover={}", "09".repeat(16))), expect("0 1 2", true));
+    assert_eq!(page("effect=failed"), expect("1 3", true));
+    assert_eq!(page("effect=failed&limit=1"), expect("1", false));
+    assert_eq!(page(&format!("from_us={}", samples::START.micros() + 1)), expect("3", true));
+    let call = &ana.json("/api/v1/availability/calls?limit=1")["calls"][0];
+    assert_eq!((&call["effect"], &call["delay_ms"]), (&json!("delayed"), &json!(1_510.5)));
+    let from_us = samples::START.micros() + 900_000;
+    let gap = json!({"direction": "caller_to_callee", "from_us": from_us, "gap_ms": 640.0});
+    assert_eq!(call["gaps"], json!([gap]));
+    for wrong in ["limit=0", "limit=1001", "limit=x", "skip=-1"] {
+        assert_eq!(ana.get(&format!("/api/v1/availability/calls?{wrong}")).status, 400, "{wrong}");
+    }
+    let failover = &ana.json("/api/v1/availability/failovers")["failovers"][0];
+    let figures = ["delayed", "failed", "users", "lost_per_million"].map(|figure| failover[figure].clone());
+    assert_eq!(figures, [json!(3), json!(1), json!(9), json!(25_000.0)]);
+}
+
+#[test]
 fn whoever_sees_some_calls_only_sees_no_outages() {
     let server = Server::start();
     fill(&server);
-    for what in ["outages", "failovers", "services"] {
+    for what in ["outages", "failovers", "services", "calls"] {
         let path = format!("/api/v1/availability/{what}");
         assert_eq!(server.login("ten").get(&path).status, 403, "{what}");
         assert_eq!(server.login("nat").get(&path).status, 403, "{what}");

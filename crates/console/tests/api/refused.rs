@@ -25,6 +25,7 @@ fn nothing_is_answered_to_nobody() {
         "/api/v1/alarms",
         "/api/v1/availability/outages",
         "/api/v1/availability/failovers",
+        "/api/v1/availability/calls",
         "/api/v1/availability/services",
         "/api/v1/metrics",
         "/api/v1/retention",

@@ -37,6 +37,17 @@ fn a_full_queue_is_counted() {
     assert_eq!(feeding.figures.known().dropped, 3);
 }
 
+/// Without facts of calls no time is unobserved.
+#[test]
+fn facts_that_find_no_room_are_counted_apart() {
+    let (feeding, seen) = feeding(1);
+    let [from, until] = [1, 2].map(Nanos::from_secs);
+    let lost = LostTime { serial: 7, from, until, missing: 50, call: None, direction: None };
+    (0..3).for_each(|_| feeding.pass_fact(Seen::LostTime(lost)));
+    let known = feeding.figures.known();
+    assert_eq!((known.facts_dropped, known.dropped, seen.try_iter().count()), (2, 0, 1));
+}
+
 #[test]
 fn what_waits_comes_in_order_of_time_and_frame() {
     let mut waiting = BinaryHeap::new();

@@ -28,6 +28,10 @@ section! {
         /// Requests that are remembered at once, for twice 32 seconds each. Beyond that, the oldest give way.
         #[bounds = Bounds::between(1_000, 50_000_000).unit("requests")]
         max_requests: usize = 500_000,
+        /// Calls that are remembered at once, for what failovers do to them: those in progress and those of
+        /// the last minutes. What becomes of further ones is not told.
+        #[bounds = Bounds::between(100, 10_000_000).unit("calls")]
+        max_calls: usize = 250_000,
     }
 }
 
@@ -39,6 +43,7 @@ impl Availability {
             observe: self.observe.0,
             services: self.max_services,
             transactions: self.max_requests,
+            calls: self.max_calls,
             forget: Some(Nanos::from_secs(86_400)),
             ..Settings::default()
         };

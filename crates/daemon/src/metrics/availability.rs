@@ -1,5 +1,7 @@
 //! Telephone services: outages, failovers, and how available monitored services were.
 
+use ringtap_availability::{EffectCounts, Figures};
+
 use super::family::{Family, MetricKind, Value};
 use crate::availability_figures::Known;
 
@@ -27,12 +29,14 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
             ("request", counts.transactions_evicted),
             ("evidence", counts.evidence_refused),
             ("outage", counts.outages_refused + known.figures.refused),
+            ("call", known.figures.effects.calls_refused),
+            ("fact", known.facts_dropped + known.figures.effects.facts_refused),
         ];
         let row = |(what, count): (&str, u64)| (vec![("what", what.to_owned())], Value::Whole(count));
         rows.map(row).into()
     });
     let family = |name, help, kind, samples| Family { name, help, kind, samples };
-    vec![
+    let mut families = vec![
         family(
             "ringtap_services",
             "Services that are followed: addresses, ports and transports that SIP requests are sent to.",
@@ -69,9 +73,37 @@ pub(super) fn families(known: Option<&Known>) -> Vec<Family> {
             "ringtap_availability_left_out",
             "What services were not followed by: messages without room in the `queue`, and each `loss` of \
              packets, around which time is unobserved; at a ceiling, requests to a further `service`, a \
-             `request` that gave way to others, an `evidence` of failovers, an `outage`, failover or hour.",
+             `request` that gave way to others, an `evidence` of failovers, an `outage`, failover or hour, a \
+             `call`, or other `fact` of calls, that effects of failovers are judged by.",
             MetricKind::Counter,
             left_out,
         ),
+    ];
+    families.extend(effects(figures));
+    families
+}
+
+fn effects(figures: Option<&Figures>) -> [Family; 2] {
+    let judged = figures.map(|figures| (Vec::new(), Value::Whole(figures.effects.judged)));
+    [
+        Family {
+            name: "ringtap_failovers_judged",
+            help: "Failovers of which it is told what they did to calls: six minutes after their end.",
+            kind: MetricKind::Counter,
+            samples: judged.into_iter().collect(),
+        },
+        Family {
+            name: "ringtap_failover_calls",
+            help: "Calls that failovers had an `effect` on: `delayed`; lost ones are `failed` or `cut`; \
+                   `given_up` by their caller; `unknown` where packets do not tell.",
+            kind: MetricKind::Counter,
+            samples: figures.into_iter().flat_map(calls).collect(),
+        },
     ]
+}
+
+fn calls(figures: &Figures) -> [(Vec<(&'static str, String)>, Value); 5] {
+    let EffectCounts { delayed, failed, cut, given_up, unknown, .. } = figures.effects;
+    [("delayed", delayed), ("failed", failed), ("cut", cut), ("given_up", given_up), ("unknown", unknown)]
+        .map(|(effect, count)| (vec![("effect", effect.to_owned())], Value::Whole(count)))
 }

@@ -13,6 +13,7 @@ mod far_end;
 mod flow;
 mod flows;
 mod live_interval;
+mod lost_time;
 mod natted;
 mod numbering;
 mod payload_types;
@@ -43,7 +44,7 @@ use crate::table::lists::Lists;
 use crate::table::rows::Rows;
 use crate::table::slots::Ticket;
 use crate::table::timers::{Timer, TimerOwner, TimerWheel};
-use crate::update::{CallRef, InputOrder, LearnedEndpoint};
+use crate::update::{CallRef, InputOrder, LearnedEndpoint, LostTime};
 use details::{Digit, FlowDetails, NONE};
 use endpoints::{Endpoints, OwnerList};
 use flow::{ADVANCED, EVENT, FAX, Flow, HASHED, IntervalRow, PROVISIONAL, RECLOCKED, SIBLINGS, SOUND, SPLIT};
@@ -88,6 +89,8 @@ pub(crate) struct StreamTable {
     intervals: Rows<IntervalRow>,
     /// The interval that the last packet ended, for who asks before the next packet.
     ended_interval: Option<(u32, IntervalRow)>,
+    /// What the last packet told of lost ones, for the same.
+    lost_time: Option<LostTime>,
     digits: Rows<Digit>,
     measure_sound: bool,
     provisional_limit: Nanos,
@@ -118,6 +121,7 @@ impl StreamTable {
             codecs: Codecs::new(hasher),
             intervals: Rows::new(streams.saturating_mul(32)),
             ended_interval: None,
+            lost_time: None,
             digits: Rows::new(streams.min(1 << 16)),
             measure_sound: config.measure_sound,
             provisional_limit: config.provisional_limit,
@@ -242,6 +246,7 @@ impl StreamTable {
         }
         let elsewhere = self.spent_elsewhere(slot, packet);
         let (flow, details) = self.flows.both_mut(slot);
+        let (before, pace) = (flow.last_first_copy(&details.slow), flow.pace());
         let result = flow.slow_path(&mut details.slow, packet, |highest, missing| {
             elsewhere.map_or(0, |siblings| siblings.spent(highest, missing))
         });
@@ -254,6 +259,9 @@ impl StreamTable {
         }
         if flow.is_event() && matches!(result.arrival, Arrival::Ahead { .. } | Arrival::Restart) {
             self.telephone_event(slot, packet, view);
+        }
+        if let Arrival::Ahead { missing: missing @ 1.. } = result.arrival {
+            self.note_lost_time(slot, (before, packet.now), missing, pace);
         }
         let (flow, details) = self.flows.both_mut(slot);
         let advances = flow.flags & ADVANCED != 0 || flow.is_event();

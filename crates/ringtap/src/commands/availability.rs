@@ -82,8 +82,9 @@ impl AvailabilityArgs {
     /// Runs it.
     pub(crate) fn run(self, screen: &mut Screen) -> anyhow::Result<Exit> {
         if let Some(directory) = &self.store {
-            let (findings, failovers) = stored::read(directory, self.since, self.until, screen)?;
-            let results = Results { failovers: &failovers, effects: None, findings: &findings };
+            let (findings, failovers, effects) = stored::read(directory, self.since, self.until, screen)?;
+            let results =
+                Results { failovers: &failovers, effects: &effects, totals: None, findings: &findings };
             self.print(&results, screen).context(WRITING)?;
             return Ok(Exit::Done);
         }
@@ -96,7 +97,7 @@ impl AvailabilityArgs {
         let bar = input.progress(screen, "reading");
         let mut found = Found::default();
         let mut link = LinkWatch::default();
-        let tracker = EffectsTracker::new(settings, input.config().max_streams);
+        let tracker = EffectsTracker::new(settings);
         let pass = input.pass_observed(tracker, &mut found, &bar, |frame| link.frame(frame));
         let Found { mut findings, observed } = found;
         let (signs, refused) = link.close();
@@ -108,10 +109,11 @@ impl AvailabilityArgs {
             findings.outages.retain(|outage| outage.role != Role::Telephone);
             findings.services.retain(|service| service.role != Role::Telephone);
         }
-        let results =
-            Results { failovers: &failovers, effects: Some((&effects, totals)), findings: &findings };
+        let effects: Vec<_> = effects.into_iter().map(Some).collect();
+        let totals = Some(totals);
+        let results = Results { failovers: &failovers, effects: &effects, totals, findings: &findings };
         self.print(&results, screen).context(WRITING)?;
-        remark(&findings.counts, &totals, screen);
+        remark(&findings.counts, totals.unwrap_or_default(), screen);
         Ok(pass.exit(screen))
     }
 
@@ -132,7 +134,7 @@ impl AvailabilityArgs {
 }
 
 /// What has to be known of the result.
-fn remark(counts: &Counts, totals: &Totals, screen: &mut Screen) {
+fn remark(counts: &Counts, totals: Totals, screen: &mut Screen) {
     if counts.services == 0 {
         screen.remark("no SIP request was found: nothing can be told of any service");
     }

@@ -45,6 +45,7 @@ mod console;
 mod daemon;
 mod disk;
 #[cfg(feature = "s3")]
+mod failover_capture;
 mod far;
 mod guarded;
 mod heard;

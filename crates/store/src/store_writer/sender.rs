@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, TrySendError};
 
 use ringtap_model::{
-    Alarm, Call, Failover, Id, Identity, Message, Nanos, Outage, Registration, ServiceHour, Stream,
-    Transaction,
+    AffectedCall, Alarm, Call, Failover, Id, Identity, Message, Nanos, Outage, Registration, ServiceHour,
+    Stream, Transaction,
 };
 
 use super::journal_thread::JournalJob;
@@ -40,6 +40,8 @@ pub enum AvailabilityRecord {
     Failover(Box<Failover>),
     /// How available a service was in an hour.
     Hour(Box<ServiceHour>),
+    /// A call that a failover had an effect on.
+    AffectedCall(Box<AffectedCall>),
 }
 
 /// Sends the records of one thread to the writer. It never waits.
@@ -141,7 +143,7 @@ impl RecordSender {
         })
     }
 
-    /// Counts outages, failovers and hours of services that nobody will send again.
+    /// Counts outages, failovers, affected calls and hours of services that nobody will send again.
     pub fn availability_dropped(&self, count: u64) {
         self.shared.dropped(RecordType::Outage, count);
     }

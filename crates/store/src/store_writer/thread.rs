@@ -167,6 +167,9 @@ impl WriterThread {
                 self.add(AnyRecord::Failover(failover));
             }
             Job::Availability(AvailabilityRecord::Hour(hour)) => self.add(AnyRecord::ServiceHour(hour)),
+            Job::Availability(AvailabilityRecord::AffectedCall(call)) => {
+                self.add(AnyRecord::AffectedCall(call));
+            }
             Job::Identity(identity) => self.add(AnyRecord::Identity(identity)),
             Job::Recovered(mut call, streams) => {
                 self.annotate(&mut call);

@@ -28,6 +28,8 @@ use super::sound::Sound;
 
 /// No network delivers a packet this late in its order; one that seems to be is a new beginning.
 const LATE_LIMIT: f64 = 500e6;
+/// 20 ms (RFC 3551 section 4.2).
+const USUAL_PACE: u64 = 20_000_000;
 
 /// All figures of a stream, with the last run of its numbering closed.
 #[derive(Clone, Debug)]
@@ -200,6 +202,17 @@ impl Flow {
             let last = &mut self.interval_bins[BINS - 1];
             *last = last.saturating_add(1);
         }
+    }
+
+    /// When the last packet came that was no repeat.
+    pub(crate) fn last_first_copy(&self, slow: &SlowState) -> Nanos {
+        if self.flags & LASTS_DIFFER != 0 { slow.last_new } else { self.last }
+    }
+
+    /// Nanoseconds from packet to packet; those of usual telephony where its packets have not told.
+    pub(crate) fn pace(&self) -> u64 {
+        let pace = f64::from(self.tick) * f64::from(self.step);
+        if pace > 0.0 { pace as u64 } else { USUAL_PACE }
     }
 
     fn sequence(

@@ -1,7 +1,5 @@
 //! What is printed, and its lines of JSON.
 
-use std::iter;
-
 use ringtap_availability::{
     AffectedCall, Counts, Effects, Failover, Findings, Outage, ServiceSummary, Totals,
 };
@@ -10,8 +8,10 @@ use serde::Serialize;
 /// What is printed.
 pub(super) struct Results<'a> {
     pub(super) failovers: &'a [Failover],
-    /// One for each of these, and all of them together. None from the database: packets tell alone.
-    pub(super) effects: Option<(&'a [Effects], Totals)>,
+    /// One for each of these, in their order; None where they are not known yet.
+    pub(super) effects: &'a [Option<Effects>],
+    /// All of them together. None from the database, which does not tell of all calls of a time.
+    pub(super) totals: Option<Totals>,
     pub(super) findings: &'a Findings,
 }
 
@@ -19,14 +19,14 @@ impl<'a> Results<'a> {
     /// As lines of JSON.
     pub(super) fn lines(&self) -> impl Iterator<Item = Line<'a>> {
         let Findings { outages, services, counts, .. } = self.findings;
-        let effects = self.effects.map_or(&[][..], |(effects, _)| effects);
-        let of_each = effects.iter().map(Some).chain(iter::repeat(None));
+        let of_each = self.effects.iter().map(Option::as_ref);
         let failovers = self.failovers.iter().zip(of_each);
         let failovers = failovers.map(|(failover, effects)| Line::Failover { failover, effects });
-        let affected = effects.iter().flat_map(|effects| &effects.affected).map(Line::AffectedCall);
+        let known = self.effects.iter().flatten();
+        let affected = known.flat_map(|effects| &effects.affected).map(Line::AffectedCall);
         let outages = outages.iter().map(Line::Outage);
         let services = services.iter().map(Line::Service);
-        let summary = [Line::Summary { counts, totals: self.effects.map(|(_, totals)| totals) }];
+        let summary = [Line::Summary { counts, totals: self.totals }];
         failovers.chain(affected).chain(outages).chain(services).chain(summary)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use ringtap_availability::{Counts, Failover, Findings, Outage, summaries};
+use ringtap_availability::{Counts, Effects, Failover, Findings, Outage, summaries};
 use ringtap_model::{Condition, Filter, Nanos};
 use ringtap_report::time::Moment;
 use ringtap_store::Query;
@@ -19,7 +19,7 @@ pub(super) fn read(
     since: Option<Moment>,
     until: Option<Moment>,
     screen: &mut Screen,
-) -> anyhow::Result<(Findings, Vec<Failover>)> {
+) -> anyhow::Result<(Findings, Vec<Failover>, Vec<Option<Effects>>)> {
     let reader = store_args::open(directory)?;
     let query = |since: Option<Nanos>| {
         let conditions = since.map(Condition::Since).into_iter();
@@ -39,8 +39,10 @@ pub(super) fn read(
              [availability] of its configuration",
         );
     }
+    let affected = reader.affected_calls(&query(since))?.records;
+    let effects = failovers.iter().map(|record| Effects::of_record(record, &affected)).collect();
     let failovers = failovers.iter().map(|record| Failover::of_record(record, &outages.records)).collect();
     let counts = Counts { services: services.len() as u64, ..Counts::default() };
     let outages = outages.records.iter().map(Outage::of_record).collect();
-    Ok((Findings { outages, services, evidence: Vec::new(), counts }, failovers))
+    Ok((Findings { outages, services, evidence: Vec::new(), counts }, failovers, effects))
 }

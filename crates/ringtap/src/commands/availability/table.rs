@@ -1,7 +1,6 @@
 //! The tables of `ringtap availability`.
 
 use std::io::{self, Write};
-use std::iter;
 
 use ringtap_availability::{Failover, Outage, OutageKind, Place, ServiceSummary};
 use ringtap_model::Nanos;
@@ -57,8 +56,7 @@ pub(super) fn write(
         (results.failovers, &results.findings.outages, &results.findings.services);
     if !failovers.is_empty() {
         let dated = table::day(out, failovers.iter().map(|failover| failover.from), colour)?;
-        let effects = results.effects.map_or(&[][..], |(effects, _)| effects);
-        let of_each = effects.iter().map(told).chain(iter::repeat(Vec::new()));
+        let of_each = results.effects.iter().map(|effects| effects.as_ref().map(told).unwrap_or_default());
         let below: Vec<Vec<String>> = failovers
             .iter()
             .zip(of_each)
@@ -86,7 +84,7 @@ pub(super) fn write(
     }
     let found = counted(outages.len() as u64, "outage");
     writeln!(out, "{found} of {} that answered at some time", counted(shown.len() as u64, "service"))?;
-    match results.effects.and_then(|(_, totals)| total(&totals)) {
+    match results.totals.as_ref().and_then(total) {
         Some(total) if !failovers.is_empty() => writeln!(out, "{total}"),
         _ => Ok(()),
     }
