@@ -179,7 +179,8 @@ class Measures:
             # Scenario 3: it refuses the calls that rang, which is an outage of its own if they are three or more in a row.
             expected += [each | {"refusing"} for each in expected if len(refused) >= 3]
         else:
-            expected = [{"unknown"}] if clear else [set()]
+            # Silent, and still where it was: these packets do not tell a switch that was out from that (docs/decisions/045-availability.md).
+            expected = [{"pbx_lost"}] if clear else [set()]
         check(causes in expected, f"ringtap says that the cause is {sorted(causes)}, not {expected}")
         if clear:
             self.effects_as_ringtap_has_them([each for each in found if each["type"] == "affected_call"], max(gaps), answers, ended, refused)
