@@ -132,7 +132,7 @@ fn two_workers_and_a_watch_find_what_the_whole_input_gives() {
     );
     expected.sort_by_key(|outage| outage.id);
     assert_eq!(last.outages.into_values().collect::<Vec<_>>(), expected);
-    let mut found: Vec<Failover> = last.failovers.into_values().collect();
+    let found: Vec<Failover> = last.failovers.into_values().collect();
     assert!(found.iter().all(|failover| failover.calls == Some(0)), "{found:?}");
     let mut found: Vec<Failover> = found.into_iter().map(without_effects).collect();
     found.sort_by_key(|failover| failover.from);
