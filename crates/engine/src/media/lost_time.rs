@@ -54,8 +54,9 @@ mod tests {
 
     #[test]
     fn what_is_missing_has_to_fill_the_time() {
-        let is_lost =
-            |missing, pace_ms, waited_ms| fills(missing, pace_ms * 1_000_000, Nanos::from_millis(waited_ms));
+        let is_lost = |missing, pace_ms: u64, waited_ms| {
+            fills(missing, pace_ms * 1_000_000, Nanos::from_millis(waited_ms))
+        };
         // 50 packets of 20 ms; half of it; a little less.
         assert!(is_lost(49, 20, 1_000) && is_lost(24, 20, 1_000) && !is_lost(23, 20, 1_000));
         // Packets of 60 ms; four times as much as fits, and more.
