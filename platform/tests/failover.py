@@ -63,6 +63,7 @@ class Run:
         self.lasts = max((each.lasts or 0 for each in self.faults), default=0)
         self.seconds = SECONDS if self.of.pbx else OUTLASTS
         self.begun = []
+        self.timers_before = None
         # Call-IDs that the databases have to know in the end.
         self.recorded = set()
 
@@ -84,8 +85,9 @@ class Run:
                     nodes.Node(self.folder, name)("kamcmd", "cfg.set_now_int", "tm", timer, value)
 
     def timer(self, name):
-        """What a proxy goes by, in milliseconds."""
-        return int(nodes.Node(self.folder, self.owner)("kamcmd", "cfg.get", "tm", name).split()[-1])
+        """What a proxy started with, in milliseconds: what it goes by, it does not tell."""
+        told = nodes.Node(self.folder, self.owner)("grep", f'"tm", "{name}"', "/etc/kamailio/kamailio.cfg")
+        return int(told.rsplit(",", 1)[1].strip(" )\n"))
 
     def begin(self):
         """The calls that there are when it fails."""
@@ -198,7 +200,7 @@ class Run:
         """What failed comes back, as standby, and nothing else moves."""
         for fault in self.faults:
             fault.end(self)
-        if self.of.timers:
+        if self.timers_before:
             self.set_timers(*self.timers_before)
         if self.of.trying and nodes.Node(self.folder, PBX).is_up():
             nodes.Node(self.folder, PBX).ask("asterisk", "-rx", "dialplan set global DELAY 0")
