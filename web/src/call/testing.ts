@@ -125,7 +125,7 @@ export function outage(service: string, from: number, until: number | null, more
 
 /** The failover that these outages are, or one without any. */
 export function failover(outages: Outage[], more: Partial<Failover> = {}): Failover {
-  return {
+  const found: Partial<Failover> = {
     type: 'failover',
     id: 'f',
     from_us: outages[0]?.from_us ?? at(0),
@@ -137,6 +137,7 @@ export function failover(outages: Outage[], more: Partial<Failover> = {}): Failo
     evidence: [],
     ...more,
   };
+  return found as Failover;
 }
 
 export function sign(kind: FailoverSign['kind'], address: string, seconds: number, more: Partial<FailoverSign> = {}): FailoverSign {
