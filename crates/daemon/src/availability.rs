@@ -42,6 +42,10 @@ struct Feeding {
 }
 
 /// What a worker saw.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are observations, and a box would be an allocation for each"
+)]
 #[derive(Debug)]
 enum Seen {
     Sip(Observation),
