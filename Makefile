@@ -180,7 +180,7 @@ platform-test: packages-platform packages-test release
 	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) $(KINDS)
 	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
 
-# With the program that the tests were built with. Not part of `test` yet: it fails now and then (platform/README.md).
+# With the program that the tests were built with. Not part of `test` yet (platform/README.md).
 platform-tried: packages-platform
 	@$(SUDO) env RINGTAP_SKIPPED=$(SKIPPED) python3 platform/tests/tried.py --folder $(PLATFORM)-tried --roots $(PLATFORM)/roots --ringtap $(TARGET)/debug/ringtap
 
