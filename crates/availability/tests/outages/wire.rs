@@ -139,7 +139,7 @@ struct Passing {
     observer: Observer,
     observations: Vec<Observation>,
     lost: Vec<LostTime>,
-    reports: Vec<Box<CallReport>>,
+    reports: Vec<CallReport>,
 }
 
 impl Tracker for Passing {
@@ -155,17 +155,19 @@ impl Tracker for Passing {
 
     fn call_phase(&mut self, phase: CallPhase, number: CallNumber, call: &Call) {
         if phase == CallPhase::Answered {
-            self.reports.extend(CallReport::in_progress(call, number.to_bits(), &self.observer));
+            self.reports.extend(
+                CallReport::in_progress(call, number.to_bits(), &self.observer).map(|report| *report),
+            );
         }
     }
 
     fn call_ended(&mut self, call: &Call, streams: &[StreamEnd]) {
-        self.reports.extend(CallReport::ended(call, streams, true, &self.observer));
+        self.reports.extend(CallReport::ended(call, streams, true, &self.observer).map(|report| *report));
     }
 }
 
 /// Calls whose BYE was probably lost.
-struct Unended(Observer, Vec<Box<CallReport>>);
+struct Unended(Observer, Vec<CallReport>);
 
 impl Sink for Unended {
     const LOST: bool = true;
@@ -176,7 +178,7 @@ impl Sink for Unended {
     fn message(&mut self, _: Message) {}
 
     fn lost(&mut self, call: Call, streams: Vec<StreamEnd>) {
-        self.1.extend(CallReport::ended(&call, &streams, false, &self.0));
+        self.1.extend(CallReport::ended(&call, &streams, false, &self.0).map(|report| *report));
     }
 }
 
@@ -193,7 +195,7 @@ pub(crate) fn follow(frames: &[(Nanos, Vec<u8>)], settings: Settings, goes_on: f
         let number = number as u64 + 1;
         let frame = Frame { time: *time, number, link: RAW, wire_len: data.len() as u32, data };
         engine.batch(&[frame], &mut unended);
-        unended.1.drain(..).for_each(|report| watch.call(report));
+        unended.1.drain(..).for_each(|report| watch.call(Box::new(report)));
         now = *time;
         pass(engine.tracker_mut(), &mut watch, &mut found);
     }
@@ -201,7 +203,7 @@ pub(crate) fn follow(frames: &[(Nanos, Vec<u8>)], settings: Settings, goes_on: f
         (0..(goes_on * 10.0) as u32).for_each(|_| {
             now += Nanos::from_millis(100);
             engine.tick(now, &mut unended);
-            unended.1.drain(..).for_each(|report| watch.call(report));
+            unended.1.drain(..).for_each(|report| watch.call(Box::new(report)));
             pass(engine.tracker_mut(), &mut watch, &mut found);
             watch.advance(now);
         });
@@ -220,7 +222,7 @@ pub(crate) fn follow(frames: &[(Nanos, Vec<u8>)], settings: Settings, goes_on: f
 }
 
 fn pass(passing: &mut Passing, watch: &mut Watch, found: &mut ringtap_availability::Found) {
-    passing.reports.drain(..).for_each(|report| watch.call(report));
+    passing.reports.drain(..).for_each(|report| watch.call(Box::new(report)));
     passing.lost.drain(..).for_each(|lost| watch.lost_time(&lost));
     passing.observations.drain(..).for_each(|seen| watch.observe(&seen));
     add(watch.take(), found);

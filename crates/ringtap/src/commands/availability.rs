@@ -110,10 +110,10 @@ impl AvailabilityArgs {
             findings.services.retain(|service| service.role != Role::Telephone);
         }
         let effects: Vec<_> = effects.into_iter().map(Some).collect();
-        let totals = Some(totals);
-        let results = Results { failovers: &failovers, effects: &effects, totals, findings: &findings };
+        let results =
+            Results { failovers: &failovers, effects: &effects, totals: Some(totals), findings: &findings };
         self.print(&results, screen).context(WRITING)?;
-        remark(&findings.counts, totals.unwrap_or_default(), screen);
+        remark(&findings.counts, totals, screen);
         Ok(pass.exit(screen))
     }
 
