@@ -198,7 +198,7 @@ def sipp_failed(node):
 def told_to(path, address, call):
     """The methods of the requests within a call that go to an address, in order."""
     wanted, found = bytes(map(int, address.split("."))), []
-    for _, frame in capture.frames(path):
+    for _, frame, _ in capture.frames(path):
         if frame[12:14] == b"\x08\x00" and frame[30:34] == wanted and call.encode() in frame and not frame[42:].startswith(b"SIP/2.0"):
             found.append(frame[42:].split(b" ", 1)[0].decode())
     return found
