@@ -63,6 +63,7 @@ def stranger(folder):
         for name in checks.PROXIES:
             for table in ("bans", "failures", "challenges"):
                 nodes.Node(folder, name).ask("kamcmd", "htable.delete", table, STRANGER)
+            nodes.Node(folder, name).ask("kamcmd", "htable.flush", "asked")
 
 
 def banned(folder, name):
@@ -93,7 +94,7 @@ def guessing(folder):
 
 
 def scanning(folder):
-    """One that calls itself a scanner, and one that tries numbers without a password."""
+    """One that calls itself a scanner, and one that tries numbers without a password; not one that repeats what nobody has answered."""
     with stranger(folder):
         phone(folder, USER, "request", "OPTIONS", "100", "User-Agent: friendly-scanner", address=STRANGER)
         assert_banned(folder, "calls itself a scanner")
@@ -103,6 +104,13 @@ def scanning(folder):
                 sender.send(invite(number))
                 time.sleep(0.02)
         assert_banned(folder, "scans numbers")
+    with stranger(folder):
+        with Sender() as sender:
+            for _ in range(150):
+                sender.send(invite(1))
+                time.sleep(0.02)
+        told = phone(folder, USER, "register", address=STRANGER)
+        check(told["code"] == 200, f"a telephone behind the address of one that repeats a request is answered {told['code']}")
 
 
 class Sender:
