@@ -80,10 +80,14 @@ class Measures:
         check(not direct, f"{len(direct)} calls are told to send their sound past the platform: {sorted(direct)[:3]}")
 
     def recorded(self):
-        """Calls of which there has to be a record: not those that began or were answered in the instant in which their proxy was lost."""
-        def is_instant(time):
-            return self.failed_at - INSTANT < time / 1e6 < self.failed_at + INSTANT
-        return {key for key, call in self.answered.items() if not is_instant(call["answer_us"]) and not is_instant(call["invite_us"])}
+        """Calls of which there has to be a record: not those of which an INVITE or an answer to it came in the instant in which their proxy was
+        lost. The second INVITE, with the password, is the one that counts, and may come a while after the first."""
+        if not self.of.moves:
+            return set(self.answered)
+        since, until = self.failed_at - INSTANT, max(self.failed_at + INSTANT, self.done_at)
+        instant = {call for when, _, _, text, call in capture.messages(self.path, ("INVITE ", "SIP/2.0 "))
+                   if since < when < until and (text.startswith(b"INVITE ") or b" INVITE\r\n" in text)}
+        return self.answered.keys() - instant
 
     def rang_on_the_lost(self):
         return self.known.ringing if self.known else set()
@@ -151,8 +155,12 @@ class Measures:
         """When calls ended that the proxy ended for a PBX that is lost, with either telephone, and their Call-IDs: those that went through
         it, no others."""
         callers = {key for key, call in self.answered.items() if call["released_by"] == "callee"}
+        # Who hung up when the PBX was silent already was told so in the end, and needs no BYE.
+        unheard = {call for _, call in capture.replies(self.path, ("408",))}
+        through = self.known.callers if self.known else set()
+        check(unheard <= through | self.either(), f"408 for calls that do not go through a lost PBX: {sorted(unheard - through)[:3]}")
         callees = {key for key, call in self.halves.items() if call["end_us"] and call["duration_ms"] and call["duration_ms"] < self.run.seconds * 1000}
-        same(callers, self.known.callers if self.known else set(), self.either(), "callers who got BYE since their PBX is lost")
+        same(callers, through - unheard, self.either(), "callers who got BYE since their PBX is lost")
         same(callees, self.known.callees if self.known else set(), self.either(), "telephones that got BYE since their PBX is lost")
         ends = [self.calls[key]["end_us"] / 1e6 for key in callers] + [self.halves[key]["end_us"] / 1e6 for key in callees]
         return ends, callers | callees
