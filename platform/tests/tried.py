@@ -83,8 +83,8 @@ def main():
         return int(os.environ.get("CI") == "true" and not any(line.startswith("platform:") for line in allowed))
     options.roots.mkdir(parents=True, exist_ok=True)
     shared = options.folder / "roots"
-    if not shared.is_symlink():
-        shared.symlink_to(options.roots.resolve())
+    shared.unlink(missing_ok=True)
+    shared.symlink_to(options.roots.resolve())
     folder = ["--folder", options.folder]
     machine = HERE.parent / "machine.py"
     try:
