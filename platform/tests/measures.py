@@ -59,6 +59,8 @@ class Measures:
         check(succeeded > 0, "no call succeeded")
         check(failed == len(refused), f"{failed} calls failed, {len(refused)} by 503: {self.ended}")
         self.refuses(refused)
+        silent = sorted(key for key, call in self.calls.items() if not call["final_code"])
+        check(not silent, f"{len(silent)} calls got no final answer: {silent[:3]}")
         check(len(self.calls) == succeeded + failed, f"ringtap finds {len(self.calls)} calls, SIPp made {succeeded + failed}")
         check(len(self.answered) == succeeded, f"ringtap finds {len(self.answered)} answered calls, SIPp {succeeded}")
         self.relays()
