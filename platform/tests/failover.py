@@ -78,10 +78,10 @@ class Run:
     def moved(self):
         return checks.owner(self.folder) == self.peer
 
-    def set_timers(self, silent, trying):
+    def set_timers(self, silent, trying, tells):
         for name in checks.PROXIES:
             if nodes.Node(self.folder, name).is_up():
-                for timer, value in (("fr_timer", silent), ("fr_inv_timer", trying)):
+                for timer, value in (("fr_timer", silent), ("fr_inv_timer", trying), ("auto_inv_100", tells)):
                     nodes.Node(self.folder, name)("kamcmd", "cfg.set_now_int", "tm", timer, value)
 
     def timer(self, name):
@@ -93,7 +93,8 @@ class Run:
         """The calls that there are when it fails."""
         if self.of.timers:
             self.timers_before = self.timer("fr_timer"), self.timer("fr_inv_timer")
-            self.set_timers(*self.of.timers)
+            # With 100 Trying, since no telephone repeats its INVITE for as long as the paper's proxy waits.
+            self.set_timers(*self.of.timers, 1)
         if self.of.trying:
             nodes.Node(self.folder, PBX)("asterisk", "-rx", "dialplan set global DELAY 3600")
             self.calls("trying", TRYING, 5, 5, telephones.SILENT)
@@ -201,7 +202,7 @@ class Run:
         for fault in self.faults:
             fault.end(self)
         if self.timers_before:
-            self.set_timers(*self.timers_before)
+            self.set_timers(*self.timers_before, 0)
         if self.of.trying and nodes.Node(self.folder, PBX).is_up():
             nodes.Node(self.folder, PBX).ask("asterisk", "-rx", "dialplan set global DELAY 0")
         checks.wait(self.folder)
