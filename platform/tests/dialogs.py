@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What telephones do in calls that have survived a failover, calls that another PBX answers too, and what waits in mailboxes: dialogs.py [TEST...].
-The platform is up before."""
+"""What telephones do in calls that have survived a failover, calls that another PBX answers too or whose answer is lost, and what waits in
+mailboxes: dialogs.py [TEST...]. The platform is up before."""
 
 import argparse
 import contextlib
 import csv
+import json
 import re
 import sys
 import time
@@ -18,6 +19,7 @@ import checks  # noqa: E402
 import machine  # noqa: E402
 import nodes  # noqa: E402
 import services  # noqa: E402
+import telephones  # noqa: E402
 from told import ENOUGH, Wrong, check, ended, talk, telephones_of  # noqa: E402
 
 
@@ -238,6 +240,20 @@ def late(folder):
     forgotten(folder, "after a PBX was late")
 
 
+def unheard(folder):
+    """The answer of a call is lost with its proxy, and then its PBX: who calls is told that it failed, and that it ended."""
+    with services.begin(services.command(folder, "1073", "unheard", telephones.RINGS_SHORTLY)) as caller:
+        told = json.loads(caller.stdout.readline())
+        check(told == {"code": 200}, f"a call that rings for a moment: {told}")
+        [pbx] = [name for name in checks.PBXS if nodes.address(name) in through(folder).values()]
+        nodes.Node(folder, pbx).power_off()
+        kill(folder)
+        told = json.loads(caller.stdout.readline())
+        check(told == {"heard": ["503", "BYE"]}, f"who has no answer of a call that its proxy and its PBX were lost with hears {told}")
+    checks.wait(folder)
+    forgotten(folder, "after a call whose answer was lost")
+
+
 def told_of(telephone, waits, inside, what, patience=30):
     """Waits for a NOTIFY that says so much of its mailbox; returns it."""
     def has():
@@ -309,7 +325,7 @@ def left(folder, caller, callee, user):
     callee("mode", "answer")
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, mailbox)}
 
 
 def main():

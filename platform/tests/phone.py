@@ -7,6 +7,7 @@ It is run in the namespace of telephones: phone.py ADDRESS PORT USER PASSWORD CO
     call NUMBER SECONDS [DIGITS]     the code; whether the sound that it sent came back, and whether any other did. A digit is sent each 6 s
     wait NUMBER...                   registers, is busy for who calls, and prints each NOTIFY's body, until it is ended
     hold NUMBER COUNT                COUNT calls at once; the code of each; then all are ended
+    unheard NUMBER                   calls, and takes the answer for lost: prints its code, and then what it hears until the call has failed and ended
     leave NUMBER COUNT MOMENT        COUNT calls at once that speak until MOMENT, in seconds since 1970, and are all ended at it; the code of each
 """
 
@@ -193,6 +194,29 @@ class Phone:
             elif data.startswith(b"NOTIFY"):
                 print(json.dumps({"body": self.answer(data, peer, "200 OK").body}), flush=True)
 
+    def unheard(self, number):
+        """A call whose 200 is lost on its way: what comes after it, until its INVITE is refused and its other end has sent BYE."""
+        got, (key, tag, sequence) = self.ask("INVITE", number, body=self.offer(0))
+        print(json.dumps({"code": got.code if got else 0}), flush=True)
+        heard, end = set(), time.monotonic() + PATIENCE
+        while len(heard) < 2 and time.monotonic() < end:
+            self.sip.settimeout(max(0.01, end - time.monotonic()))
+            try:
+                data, peer = self.sip.recvfrom(65536)
+            except OSError:
+                break
+            got = Message(data)
+            if got.header("Call-ID") != key:
+                continue
+            if data.startswith(b"BYE"):
+                heard.add("BYE")
+                self.answer(data, peer, "200 OK")
+            elif got.code >= 300:
+                heard.add(got.code)
+                ack, _ = self.start("ACK", number, key, tag, sequence, "", to=got.header("To"))
+                self.sip.sendto(ack, SERVER)
+        return {"heard": sorted(map(str, heard))}
+
     def leave(self, number, count, moment):
         """Speaks to COUNT mailboxes, or to one in as many calls, and ends all of them in the same instant."""
         calls, end = [], time.monotonic() + float(moment) - time.time()
@@ -229,7 +253,7 @@ def main():
     elif command == "register":
         print(json.dumps({"code": phone.register()}))
     else:
-        print(json.dumps({"call": phone.call, "hold": phone.hold, "leave": phone.leave}[command](*arguments)))
+        print(json.dumps({"call": phone.call, "hold": phone.hold, "leave": phone.leave, "unheard": phone.unheard}[command](*arguments)))
 
 
 if __name__ == "__main__":
