@@ -181,6 +181,16 @@ def stop_pbx(folder, name):
     nodes.wait(lambda: name not in checks.Cluster(folder).running("pbx"), f"the PBX of {name} does not stop")
 
 
+def told_waits(waiting, waits, what):
+    """Reads what a telephone is told of its mailbox until it is this: when it registers it is told what was there a few seconds before."""
+    told = []
+    for line in waiting.stdout:
+        told.append(json.loads(line)["body"])
+        if f"Voice-Message: {waits} " in told[-1]:
+            return
+    raise Wrong(f"{what} the telephone is never told {waits}, but {told}")
+
+
 def voicemail(folder):
     """Left on one PBX while the other and a database are lost; read on the other while the first is stopped."""
     lost, other = checks.PBXS
@@ -195,8 +205,7 @@ def voicemail(folder):
         nodes.cable(lost, "down")
         told = phone(folder, CALLER, "call", USER, 25)
         check(told["code"] == 200, f"the mailbox of a busy telephone answers {told}")
-        told = json.loads(waiting.stdout.readline())
-        check("Voice-Message: 1/0" in told["body"], f"the telephone is told {told}")
+        told_waits(waiting, "1/0", "when a message was left")
         nodes.wait(lambda: lost in checks.Cluster(folder).running("pbx"), f"the PBX of {lost} does not come back")
         stop_pbx(folder, other)
         check(not database.is_up(), "the database that was lost is up again: nothing is tested")
@@ -204,8 +213,7 @@ def voicemail(folder):
         # More than once: what is said before takes longer while the first database does not answer.
         told = phone(folder, USER, "call", "650", 60, "111")
         check(told["code"] == 200 and told["own"] > 100, f"the message is not heard on {lost}: {told}")
-        told = json.loads(waiting.stdout.readline())
-        check("Voice-Message: 0/1" in told["body"], f"after it was heard the telephone is told {told}")
+        told_waits(waiting, "0/1", "after it was heard")
     finally:
         waiting.terminate()
         waiting.wait()
