@@ -16,11 +16,15 @@ sys.path[:0] = [str(HERE.parent / "here"), str(HERE.parent)]
 
 import capture  # noqa: E402
 import checks  # noqa: E402
+import images  # noqa: E402
 import machine  # noqa: E402
 import nodes  # noqa: E402
 import services  # noqa: E402
 import telephones  # noqa: E402
 from told import ENOUGH, Wrong, check, ended, talk, telephones_of  # noqa: E402
+
+# Seconds after which a telephone has registered again, where nothing else is configured.
+SOON = 300
 
 
 def kill(folder):
@@ -254,6 +258,27 @@ def unheard(folder):
     forgotten(folder, "after a call whose answer was lost")
 
 
+def proxies(folder):
+    """Both proxies lose their power at once and get it again: without a hand one of them answers again, and a telephone is called again once it has registered
+    again, which it has to soon."""
+    with telephones_of(folder, a=("1074", "udp"), b=("1075", "udp")) as (a, b):
+        told = b("register")
+        check(told["code"] == 200 and 0 < told["seconds"] <= SOON, f"a telephone is to register again after {told['seconds']} s: {told}")
+        talk(a, b, "before both proxies are lost")
+        lost = [nodes.Node(folder, name) for name in checks.PROXIES]
+        for each in lost:
+            each.power_off()
+        begun = time.monotonic()
+        for each in lost:
+            each.boot(images.make(nodes.NODES[each.name][0], folder / "roots"))
+        nodes.wait(lambda: b("register")["code"] == 200, "no telephone can register after both proxies were lost")
+        again = time.monotonic() - begun
+        talk(a, b, "after both proxies were lost")
+    checks.wait(folder)
+    forgotten(folder, "after both proxies were lost")
+    print(f"dialogs: proxies: registered again after {again:.0f} s", flush=True)
+
+
 def told_of(telephone, waits, inside, what, patience=30):
     """Waits for a NOTIFY that says so much of its mailbox; returns it."""
     def has():
@@ -325,7 +350,7 @@ def left(folder, caller, callee, user):
     callee("mode", "answer")
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, proxies, mailbox)}
 
 
 def main():

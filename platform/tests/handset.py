@@ -383,7 +383,8 @@ class Handset:
         got = self.ask("REGISTER", f"sip:{self.server}", self.outside(self.user), [f"Expires: {seconds}"])
         self.registered = bool(got) and got.code == 200 and seconds != "0"
         self.registrations += self.registered
-        return {"code": got.code if got else 0, "connected": self.wire.connected}
+        granted = re.search(r"expires=(\d+)", got.header("Contact")) if got else None
+        return {"code": got.code if got else 0, "seconds": int(granted[1]) if granted else 0, "connected": self.wire.connected}
 
     def leave(self):
         """Nobody calls it any more."""
