@@ -190,6 +190,7 @@ KINDS = {
     "pbx-killed": Kind(("pbx killed",), pbx="restarted", user=4.17),
     "pbx-frozen": Kind(("pbx frozen",), pbx="restarted"),
     "both-lost": Kind(("pbx silent", "proxy silent"), moves=True, pbx="fenced", fences=("owner", "pbx"), service=7.34, user=11.49),
+    "both-killed": Kind(("pbx killed", "kamailio killed"), moves=True, pbx="restarted", service=3.43, user=7.47),
     "pbx-trying": Kind(("pbx silent",), pbx="fenced", fences=("pbx",), trying=True, user=63.04),
     "pbx-trying-paper": Kind(("pbx silent",), pbx="fenced", fences=("pbx",), trying=True, timers=PAPER, user=63.04),
     "cable-lost": Kind(("cable",), moves=True),

@@ -99,7 +99,7 @@ class Measures:
 
     def refuses(self, refused):
         """Calls that ring on a lost PBX go to the other one, unless their transaction is lost too: then they get 503. No other fails."""
-        expected = self.rang_on_the_lost() if "proxy silent" in self.of.faults else set()
+        expected = self.rang_on_the_lost() if self.of.moves else set()
         same(refused, expected, self.either() if expected else set(), "calls that got 503")
 
     def waits(self):
