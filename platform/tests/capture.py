@@ -73,10 +73,11 @@ def packed(address):
 
 
 def senders(path, address):
-    """Of each IPv4 packet with this source, in order: its time in seconds and the MAC address that sent it."""
+    """Of each IPv4 packet with this source, and of each ARP that says who has it, in order: its time in seconds and the MAC address that sent it."""
     wanted = packed(address)
     for when, frame, _ in frames(path):
-        if frame[12:14] == b"\x08\x00" and frame[26:30] == wanted:
+        source = {b"\x08\x00": frame[26:30], b"\x08\x06": frame[28:32]}.get(frame[12:14])
+        if source == wanted:
             yield when, frame[6:12].hex(":")
 
 
