@@ -26,9 +26,9 @@ from measures import Wrong, check  # noqa: E402
 
 OUTSIDE = ["ip", "netns", "exec", nodes.PREFIX + nodes.OUTSIDE]
 COLLECTOR = (nodes.address(nodes.OUTSIDE, "eth1"), 9060)
-CALLS, RATE, SECONDS = 90, 5, 6
-# Seconds from one kill to the next; a probe that was killed starts after half of it, and has come up long before.
-BETWEEN = 8
+CALLS, RATE, SECONDS = 130, 5, 6
+# Seconds that a probe is down, and that both are up before the next is killed: a call that began while the one was down ends before.
+DOWN, UP = 4, SECONDS + 2
 # What a probe says in its log once it captures.
 CAPTURES = "tables hold"
 CONFIGURATION = """
@@ -94,9 +94,9 @@ def probes(folder, ringtap):
             probe.start()
         calls = telephones.Calls(folder, where / "calls", CALLS, RATE, SECONDS, telephones.ECHO, users=range(1001, 1021), address=telephones.ADDRESSES[1])
         for probe in both:
-            time.sleep(BETWEEN / 2)
+            time.sleep(UP)
             probe.kill()
-            time.sleep(BETWEEN / 2)
+            time.sleep(DOWN)
             probe.start()
         succeeded, failed = calls.wait()
         over = time.time()
