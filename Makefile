@@ -87,12 +87,12 @@ release: packages-build page
 	$(CARGO) build --release --locked -p ringtap
 
 # Ends with the tests that were skipped, whatever became of the others. The page's tests, which wait for most of their time for a
-# browser, run beside those in Rust.
-test: packages-test page lint deny sbom
+# browser, run beside those in Rust; the platform, which takes both processors, after them.
+test: packages-test packages-platform page lint deny sbom
 	@rm -f $(SKIPPED)
 	@tools/meanwhile '$(MAKE) --no-print-directory page-test client-test' \
 		'RINGTAP_SKIPPED=$(SKIPPED) $(CARGO) test --workspace --locked && $(MAKE) --no-print-directory released instructions'; \
-	status=$$?; tools/skipped $(SKIPPED); exit $$status
+	status=$$?; $(MAKE) --no-print-directory platform-tried || status=1; tools/skipped $(SKIPPED); exit $$status
 
 # The page of the console, which is part of the program.
 page:
@@ -180,7 +180,7 @@ platform-test: packages-platform packages-test release
 	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) $(KINDS)
 	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
 
-# With the program that the tests were built with. Not part of `test` yet (platform/README.md).
+# With the program that the tests were built with.
 platform-tried: packages-platform
 	@$(SUDO) env RINGTAP_SKIPPED=$(SKIPPED) python3 platform/tests/tried.py --folder $(PLATFORM)-tried --roots $(PLATFORM)/roots --ringtap $(TARGET)/debug/ringtap
 
