@@ -149,7 +149,11 @@ impl Failover {
             });
         }
         for sign in &self.evidence {
-            let was_out = self.outages.iter().any(|outage| outage.service.ip == sign.address);
+            // One that refuses is not out: what moved may refuse since it lost what the former owner knew.
+            let was_out = self
+                .outages
+                .iter()
+                .any(|outage| outage.service.ip == sign.address && outage.kind != OutageKind::Refusing);
             match sign.kind {
                 EvidenceKind::AddressConflict => _ = causes.insert(Cause::AddressConflict),
                 EvidenceKind::InviteRetried => _ = causes.insert(Cause::PbxLost),

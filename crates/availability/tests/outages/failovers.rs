@@ -77,6 +77,26 @@ fn a_planned_move_and_a_conflict_need_no_outage() {
     assert!(failover.causes.contains(&Cause::AddressConflict), "{failover:?}");
 }
 
+/// The next owner of an address answers at once, and refuses the calls that the former one was setting up.
+#[test]
+fn a_move_after_which_calls_are_refused_is_still_a_move() {
+    let mut wire = Wire::default();
+    pings(&mut wire, PROXY, (0, 0));
+    for (id, from, client) in [("a", 9.3, OTHER), ("b", 9.4, PHONE), ("c", 9.5, OTHER)] {
+        wire.request(from, (client, PROXY), "INVITE", id);
+        wire.answer(from + 0.01, (client, PROXY), "INVITE", id, 180);
+        wire.answer(from + 3.3, (client, PROXY), "INVITE", id, 503);
+    }
+    wire.exchange(12.9, (PHONE, PROXY), "INVITE", "d", 200);
+    let found = joined(wire, &announced(&[(0.1, A), (12.5, B)]));
+    let [failover] = &found[..] else { panic!("{found:?}") };
+    let mut causes = failover.causes.clone();
+    causes.sort_unstable();
+    let mut expected = [Cause::AddressMoved, Cause::Refusing];
+    expected.sort_unstable();
+    assert_eq!(causes, expected, "{failover:?}");
+}
+
 #[test]
 fn an_address_of_nobody_who_serves_is_no_failover() {
     let mut wire = Wire::default();
