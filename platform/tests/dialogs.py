@@ -259,7 +259,8 @@ def unheard(folder):
 
 
 def proxies(folder):
-    """Both proxies lose their power at once and get it again: without a hand one of them answers again, and a telephone is called again once it has registered
+    """Both proxies lose their power at once and get it again: without a hand one of them answers again, and a telephone is called again once it
+    has registered
     again, which it has to soon."""
     with telephones_of(folder, a=("1074", "udp"), b=("1075", "udp")) as (a, b):
         told = b("register")

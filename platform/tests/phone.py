@@ -6,7 +6,7 @@ It is run in the namespace of telephones: phone.py ADDRESS PORT USER PASSWORD CO
     register                         the code
     call NUMBER SECONDS [DIGITS]     the code; whether the sound that it sent came back, and whether any other did. A digit is sent each 6 s
     wait NUMBER...                   registers, is busy for who calls, and prints each NOTIFY's body, until it is ended
-    hold NUMBER COUNT                COUNT calls at once; the code of each; then all are ended
+    hold NUMBER COUNT [early]        COUNT calls at once; the code of each; then all are ended. `early`: sends an ACK for each while it rings
     unheard NUMBER                   calls, and takes the answer for lost: prints its code, and then what it hears until the call has failed and ended
     leave NUMBER COUNT MOMENT        COUNT calls at once that speak until MOMENT, in seconds since 1970, and are all ended at it; the code of each
 """
@@ -52,7 +52,7 @@ class Phone:
     TRANSPORT, PARAMETERS = "UDP", ""
 
     def __init__(self, address, port, user, password):
-        self.address, self.port, self.user, self.password = address, int(port), user, password
+        self.address, self.port, self.user, self.password, self.early = address, int(port), user, password, False
         self.sip = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sip.bind((address, self.port))
 
@@ -80,6 +80,9 @@ class Phone:
                     break
                 if got.header("Call-ID") == key and got.header("CSeq").startswith(f"{sequence} ") and got.code:
                     answered = True
+                    if self.early and got.code == 180:
+                        ack, _ = self.start("ACK", self.user, key, got.header("From").rsplit("tag=", 1)[1], sequence, "", to=got.header("To"))
+                        self.sip.sendto(ack, SERVER)
                     if got.code >= 200:
                         return got
             pause = min(2 * pause, 4)
@@ -234,7 +237,8 @@ class Phone:
             self.final(*sent)
         return [code for code, _ in calls]
 
-    def hold(self, number, count):
+    def hold(self, number, count, early=""):
+        self.early = bool(early)
         calls = [self.invite(number) for _ in range(int(count))]
         codes = [got.code if got else 0 for got, _ in calls]
         for _, bye in calls:
