@@ -260,8 +260,7 @@ def unheard(folder):
 
 def proxies(folder):
     """Both proxies lose their power at once and get it again: without a hand one of them answers again, and a telephone is called again once it
-    has registered
-    again, which it has to soon."""
+    has registered again, which it has to soon."""
     with telephones_of(folder, a=("1074", "udp"), b=("1075", "udp")) as (a, b):
         told = b("register")
         check(told["code"] == 200 and 0 < told["seconds"] <= SOON, f"a telephone is to register again after {told['seconds']} s: {told}")
