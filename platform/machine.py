@@ -11,7 +11,6 @@
 import argparse
 import json
 import os
-import re
 import secrets
 import subprocess
 import sys
@@ -61,16 +60,29 @@ def start_agent(folder):
 
 
 def failures(text):
-    """Each task that failed in what Ansible printed, with its host and reason; what went well is in the log."""
+    """Each task that failed in what Ansible printed, with its host and reason; what went well is in the log. Of a long reason the end is
+    kept, where a traceback names the error."""
     task, found = "", []
     for line in text.splitlines():
         if line.startswith("TASK ["):
             task = line.split("[", 1)[1].rsplit("]", 1)[0]
-        elif line.startswith(("fatal: ", "failed: ", "ERROR")):
-            reason = re.search(r'"(?:stderr|msg)": "((?:[^"\\]|\\.)+)"[^"]*\}?$|"stderr": "((?:[^"\\]|\\.)+)"', line)
+        elif line.startswith(("fatal: ", "failed: ")):
             host = line.split("]", 1)[0].split("[")[-1]
-            found.append(f"  {task}: {host}: {next(filter(None, reason.groups())) if reason else line}"[:600])
+            found.append(f"  {task}: {host}: {reason(line)}")
+        elif line.startswith("ERROR"):
+            found.append(f"  {task}: {line}" if task else f"  {line}")
     return found
+
+
+def reason(line):
+    """What a module says of its failure, which Ansible prints as JSON at the end of a line; the line where it says nothing."""
+    try:
+        told = json.loads(line.partition("=> ")[2])
+    except ValueError:
+        told = {}
+    texts = [told[key].strip() for key in ("stderr", "module_stderr", "msg") if isinstance(told.get(key), str)] if isinstance(told, dict) else []
+    text = next(filter(None, texts), line)
+    return text if len(text) <= 600 else "..." + text[-600:]
 
 
 def playbook(folder, *options, book="site.yml"):
