@@ -41,7 +41,7 @@ help:
 	@echo "make sbom    a bill of materials in CycloneDX: $(SBOM)"
 	@echo "make torture hostile traffic of thirteen kinds against the daemon, with 1,000 calls beside it; ten minutes. TORTURE='--kinds invite'"
 	@echo "make platform-up    a highly available telephone platform in network namespaces (platform/README.md); platform-check, platform-upgrade, platform-down"
-	@echo "make platform-test  failovers of it during calls, beside the figures of a paper; REPEAT=n runs of each, KINDS='moved proxy-lost'"
+	@echo "make platform-test  failovers of it during calls, beside the figures of a paper; REPEAT=n runs of each, KINDS='moved proxy-lost', RESULTS=runs.jsonl"
 	@echo "make platform-load  load tests of it, beside the figures of the same paper; DURATION=180 for 3 minutes each, RUNS=n, CPU='pbx=0.1 proxy=0.7', LOADS='one-1 media'"
 	@echo "make fuzz    ten minutes of each fuzz target (needs cargo-fuzz)"
 	@echo "make sanitize  tests of the crates with unsafe code under the address sanitizer and Miri (needs nightly Rust)"
@@ -177,7 +177,8 @@ platform-upgrade: packages-platform
 platform-test: packages-platform packages-test release
 	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) again
 	@[ -n "$(KINDS)" ] || for each in services access dialogs storage; do $(SUDO) python3 platform/tests/$$each.py --folder $(PLATFORM) || exit 1; done
-	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) $(KINDS)
+	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) \
+		$(if $(RESULTS),--results $(RESULTS)) $(KINDS)
 	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
 
 # With the program that the tests were built with.

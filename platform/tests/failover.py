@@ -6,8 +6,9 @@ asserted: no call is lost that can be kept, those of a PBX that is lost are ende
 that is lost is fenced, who had the address sends nothing from it once another has it, and ringtap finds in the packets the calls that
 SIPp made. Times are only printed, beside the paper's.
 
-Results are kept in the folder of the platform, so a later command makes the missing runs only, also after one that was interrupted;
-those of another configuration are not counted. The capture of the last run of each kind is kept too.
+Results are kept in a file, so a later command makes the missing runs only, also after one that was interrupted; those of another
+configuration are not counted. What did not hold is kept too, is a run like others, and does not keep the next from being made. The
+captures of the last run of each kind are kept, and of the last that did not hold.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shutil
 import statistics
 import sys
 import time
@@ -239,19 +241,24 @@ def configuration(folder):
 
 def results(folder, options):
     """The runs that earlier commands made with this configuration and as many calls. A line that a command was killed at is none."""
-    path, current, found = folder / "failover.jsonl", configuration(folder), []
-    for line in path.read_text().splitlines() if path.exists() else ():
+    current, found = configuration(folder), []
+    for line in options.results.read_text().splitlines() if options.results.exists() else ():
         with contextlib.suppress(ValueError):
             found.append(json.loads(line))
-    return [each for each in found if each.get("configuration") == current and (each["established"], each["rate"]) == (options.calls, options.rate)]
+    return [each for each in found if (each.get("configuration"), each["established"], each["rate"]) == (current, options.calls, options.rate)]
 
 
-def keep(folder, figures):
-    """On the disk before the next run begins."""
-    with open(folder / "failover.jsonl", "a") as file:
-        file.write(json.dumps({**figures, "configuration": configuration(folder)}) + "\n")
+def keep(folder, options, figures):
+    """On the disk before the next run begins; times in milliseconds, as exact as they are."""
+    rounded = {name: round(value, 3) if isinstance(value, float) else value for name, value in figures.items()}
+    line = json.dumps({**rounded, "configuration": configuration(folder)})
+    # After a line that a command was killed at, too.
+    torn = options.results.exists() and options.results.read_bytes()[-1:] not in (b"", b"\n")
+    with open(options.results, "a") as file:
+        file.write("\n" * torn + line + "\n")
         file.flush()
         os.fsync(file.fileno())
+    print(line, flush=True)
 
 
 def spread(values):
@@ -272,8 +279,9 @@ def table(found):
         if of:
             counts = ", ".join(str(sum(each.get(name, 0) for each in of)) for name in ("failed", "ended_by_proxy", "calls"))
             ours = {name: spread([each.get(name) for each in of]) for name in ("service", "user", "pending", "gap", "ended", "rings")}
-            rows.append((kind, str(len(of)), f"{what.service or '-'}", ours["service"], f"{what.user or '-'}", ours["user"],
-                         f"{what.pending or '-'}", ours["pending"], ours["gap"], ours["ended"], ours["rings"], counts))
+            wrong = sum("wrong" in each for each in of)
+            rows.append((kind, f"{len(of)}, {wrong} wrong" if wrong else str(len(of)), f"{what.service or '-'}", ours["service"],
+                         f"{what.user or '-'}", ours["user"], f"{what.pending or '-'}", ours["pending"], ours["gap"], ours["ended"], ours["rings"], counts))
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     print("\nSeconds; ours as median / 95th percentile / worst. Test 1: a call begun after the failure, until it rings; test 2: one that was being "
           "set up,\nuntil it is answered. The paper's without fencing unless a node is lost.")
@@ -288,6 +296,7 @@ def main():
     parser.add_argument("--repeat", type=int, default=1, help="runs of each kind, those of earlier commands counted")
     parser.add_argument("--calls", type=int, default=10, help="calls that are established when it fails; at most 300")
     parser.add_argument("--rate", type=int, default=20, help="calls that begin a second around the failure")
+    parser.add_argument("--results", type=Path, help="where runs are kept, a line each: failover.jsonl in the folder")
     parser.add_argument("--fresh", action="store_true", help="forget the runs of earlier commands")
     parser.add_argument("kinds", nargs="*", metavar="KIND", default=[], help=", ".join(KINDS))
     options = parser.parse_args()
@@ -297,39 +306,52 @@ def main():
         sys.exit(f"failover: there is no kind {unknown[0]!r}: {', '.join(KINDS)}")
     if not 1 <= options.calls <= len(USERS["established"]):
         sys.exit(f"failover: --calls {options.calls}: from 1 to {len(USERS['established'])}")
+    options.results = options.results or folder / "failover.jsonl"
+    if not options.results.absolute().parent.is_dir():
+        sys.exit(f"failover: --results {options.results}: its folder is not there")
     if options.fresh:
-        (folder / "failover.jsonl").unlink(missing_ok=True)
+        options.results.unlink(missing_ok=True)
+    wrong = []
     try:
         checks.wait(folder)
         for number in range(options.repeat):
             for kind in options.kinds or KINDS:
-                if sum(each["kind"] == kind for each in results(folder, options)) > number:
-                    continue
-                one(folder, kind, options)
-    except (nodes.Failure, Wrong) as failure:
-        table(results(folder, options))
-        sys.exit(f"failover: {failure}")
+                if sum(each["kind"] == kind for each in results(folder, options)) <= number:
+                    wrong += one(folder, kind, options)
+    except nodes.Failure as failure:
+        wrong.append(str(failure))
     table(results(folder, options))
+    sys.exit("\n".join(f"failover: {each}" for each in wrong) or None)
 
 
 def one(folder, kind, options):
+    """Makes a run and keeps it; returns what did not hold. Fails if the platform is not whole after it."""
     where = folder / "runs" / kind
     where.mkdir(parents=True, exist_ok=True)
     run = Run(folder, kind, where, options.calls, options.rate)
+    wrong = []
     try:
         figures = run.make(options.ringtap.resolve())
         if kind == "pbx-killed":
             run.left_stopped()
-    except (Wrong, nodes.Failure) as wrong:
-        with contextlib.suppress(Wrong, nodes.Failure):
-            run.restore()
-        raise Wrong(f"{kind}: {wrong}; its capture is {where / 'run.pcap'}") from wrong
+    except (Wrong, nodes.Failure) as failure:
+        wrong.append(failure)
     except BaseException:
         run.restore()
         raise
-    run.restore()
-    keep(folder, figures)
-    print(json.dumps(figures), flush=True)
+    try:
+        run.restore()
+    except (Wrong, nodes.Failure) as failure:
+        wrong.append(failure)
+    if wrong:
+        aside = folder / "runs" / f"{kind}-wrong"
+        shutil.rmtree(aside, ignore_errors=True)
+        where.rename(aside)
+        figures = {"kind": kind, "established": options.calls, "rate": options.rate, "wrong": "; ".join(map(str, wrong))}
+    keep(folder, options, figures)
+    if wrong:
+        checks.wait(folder)
+    return [f"{kind}: {figures['wrong']}; its capture is {aside / 'run.pcap'}"] if wrong else []
 
 
 if __name__ == "__main__":

@@ -1,0 +1,74 @@
+"""What failover.py keeps of its runs, without a platform: python3 -m unittest discover platform/tests."""
+
+import argparse
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "here"), str(HERE.parent)]
+
+import failover  # noqa: E402
+import nodes  # noqa: E402
+from measures import Wrong  # noqa: E402
+
+
+class Kept(unittest.TestCase):
+    def setUp(self):
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.options = argparse.Namespace(results=self.folder / "runs.jsonl", calls=10, rate=20, ringtap=Path("ringtap"))
+        self.printed = self.enterContext(contextlib.redirect_stdout(io.StringIO()))
+
+    def run_of(self, **behaviour):
+        """`one` with a run that behaves so; what did not hold."""
+        run = mock.Mock()
+        run.make.return_value = {"kind": "moved", "established": 10, "rate": 20, "service": 0.2512345, "calls": 130, "failed": 0}
+        run.configure_mock(**behaviour)
+        with mock.patch.object(failover, "Run", return_value=run), mock.patch.object(failover.checks, "wait") as wait:
+            wrong = failover.one(self.folder, "moved", self.options)
+        self.waited = wait.called
+        return wrong
+
+    def kept(self):
+        return failover.results(self.folder, self.options)
+
+    def test_a_run_that_holds_is_kept_in_milliseconds(self):
+        self.assertEqual(self.run_of(), [])
+        self.assertEqual([each["service"] for each in self.kept()], [0.251])
+
+    def test_what_did_not_hold_is_a_run_and_its_packets_are_set_aside(self):
+        (self.folder / "runs/moved-wrong").mkdir(parents=True)
+        (self.folder / "runs/moved-wrong/of-before").touch()
+        wrong, = self.run_of(**{"make.side_effect": Wrong("a call was lost")})
+        self.assertIn("moved: a call was lost", wrong)
+        self.assertEqual([each["wrong"] for each in self.kept()], ["a call was lost"])
+        self.assertTrue(self.waited, "the next run begins on a platform that is whole")
+        self.assertFalse((self.folder / "runs/moved").exists())
+        self.assertEqual(list((self.folder / "runs/moved-wrong").iterdir()), [])
+        failover.table(self.kept())
+        self.assertIn("1, 1 wrong", self.printed.getvalue())
+
+    def test_what_comes_back_wrong_is_kept_too(self):
+        wrong, = self.run_of(**{"restore.side_effect": nodes.Failure("a PBX holds calls")})
+        self.assertIn("a PBX holds calls", wrong)
+        self.assertEqual(len(self.kept()), 1)
+
+    def test_runs_of_another_configuration_and_half_a_line_are_not_counted(self):
+        self.run_of()
+        with mock.patch.object(failover, "configuration", return_value="another"):
+            self.run_of()
+        with open(self.options.results, "a") as file:
+            file.write('{"kind": "moved", "establ')
+        self.assertEqual(len(self.kept()), 1)
+        self.run_of()
+        self.assertEqual(len(self.kept()), 2, "the line after half a line")
+        self.options.calls = 300
+        self.assertEqual(self.kept(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
