@@ -191,9 +191,17 @@ impl CallFacts {
         })
     }
 
-    /// When its set-up was over for who calls: the first 18x, or 2xx where there is none.
+    /// When its set-up was over for who calls: the first 18x, or 2xx where there is none, on whichever hop.
     pub fn set_up(&self) -> Option<Nanos> {
         self.rang.or(self.answered)
+    }
+
+    /// When who calls heard of an answer, or of ringing: later than it was seen if a proxy was lost with it.
+    pub(crate) fn heard(&self) -> Option<Nanos> {
+        let caller = self.attempts.first()?.client;
+        let own = self.attempts.iter().filter(|sent| sent.client == caller);
+        // A refusal, a challenge too, is followed by the next attempt.
+        own.filter_map(|sent| sent.progressed.filter(|at| sent.code < 300 || sent.ended != Some(*at))).min()
     }
 
     /// Whether it was being set up, or established, at some time from `from` to `until`.

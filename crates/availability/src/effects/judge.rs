@@ -104,7 +104,8 @@ impl<'a> Judge<'a> {
             has_waited |= waited.is_some();
             is_touched |= waited.is_some() || trouble.has_pending(attempt) || trouble.has_refused(attempt);
             let on = waited.and_then(|waited| waited.on);
-            let up = call.set_up().filter(|up| on.is_some_and(|on| on <= *up));
+            let is_after = |up: &Nanos| on.is_some_and(|on| on <= *up);
+            let up = [call.set_up(), call.heard()].into_iter().flatten().find(is_after);
             delay = delay.or(up.map(|up| up.since(call.invite)));
         }
         if is_touched && call.answered.is_none() && has_failed(call, trouble) {

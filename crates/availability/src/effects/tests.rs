@@ -137,6 +137,36 @@ fn records_alone_tell_of_delays_and_failures() {
     assert!(facts(&Call { invite: None, ..Call::UNKNOWN }).is_none());
 }
 
+/// The proxy was lost with it; its answer to the repeated INVITE is by who took over.
+#[test]
+fn an_answer_that_got_no_further_than_a_lost_proxy_ends_no_wait() {
+    let mut call = facts(&record("unheard", 0)).expect("an INVITE");
+    let challenged = Attempt {
+        ended: Some(at(1)),
+        answered: Some(at(1)),
+        progressed: Some(at(1)),
+        code: 407,
+        ..call.attempts[0]
+    };
+    let heard = Some(at(3_200));
+    let sent = Attempt {
+        first: at(2),
+        last: at(1_500),
+        answered: heard,
+        progressed: heard,
+        ended: heard,
+        code: 200,
+        ..challenged
+    };
+    call.attempts = vec![challenged, sent];
+    (call.answered, call.ending) = (Some(at(200)), Ending::Answered);
+    let effects = told(&silent(), vec![call]);
+    assert_eq!(
+        (of(&effects), effects.delays.delay_ms_max),
+        (vec![("unheard", Some("delayed"))], Some(3_200.0))
+    );
+}
+
 #[test]
 fn a_refused_call_that_another_service_takes_is_delayed_and_one_that_ends_there_failed() {
     let failovers = joined(vec![outage(OutageKind::Refusing, 0, Some(3_000))], Vec::new());
