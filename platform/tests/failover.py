@@ -41,7 +41,7 @@ AROUND = 6
 A_PROCESS = 100
 # Of a call that is established. One through a PBX that is lost ends before it would end by itself; where nothing ends it, it has to
 # outlast the failure, no more.
-SECONDS, OUTLASTS = 60, 30
+SECONDS, OUTLASTS = 30, 20
 # Users of each batch of calls; each has four at once.
 USERS = {"established": range(1101, 1401), "ringing": range(1001, 1021), "around": range(1021, 1081), "answered": range(1081, 1091),
          "trying": range(1001, 1021), "later": range(1091, 1100)}
