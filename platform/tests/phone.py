@@ -50,9 +50,11 @@ class Message:
 class Phone:
     # In Via, and at the end of the URI in Contact.
     TRANSPORT, PARAMETERS = "UDP", ""
+    # Sends an ACK for a call that rings.
+    early = False
 
     def __init__(self, address, port, user, password):
-        self.address, self.port, self.user, self.password, self.early = address, int(port), user, password, False
+        self.address, self.port, self.user, self.password = address, int(port), user, password
         self.sip = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.sip.bind((address, self.port))
 
