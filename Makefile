@@ -2,6 +2,8 @@
 # `make packages` and the measurements; `make install` and `make uninstall` never do.
 
 CARGO ?= cargo
+# Debian's, which has the modules that the platform's tools are installed with.
+PYTHON := /usr/bin/python3
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 RINGTAP := $(TARGET)/release/ringtap
@@ -163,31 +165,31 @@ torture: packages-test release
 # The platform needs root: it makes network namespaces and boots Debian roots in them, below $(PLATFORM), and removes all but the
 # bare roots again.
 platform-up: packages-platform
-	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) up
+	@$(SUDO) $(PYTHON) platform/machine.py --folder $(PLATFORM) up
 
 platform-down:
-	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) down
+	@$(SUDO) $(PYTHON) platform/machine.py --folder $(PLATFORM) down
 
 platform-check: packages-platform
-	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) check
+	@$(SUDO) $(PYTHON) platform/machine.py --folder $(PLATFORM) check
 
 platform-upgrade: packages-platform
-	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) upgrade
+	@$(SUDO) $(PYTHON) platform/machine.py --folder $(PLATFORM) upgrade
 
 platform-test: packages-platform packages-test release
-	@$(SUDO) python3 platform/machine.py --folder $(PLATFORM) again
-	@[ -n "$(KINDS)" ] || for each in services access dialogs storage; do $(SUDO) python3 platform/tests/$$each.py --folder $(PLATFORM) || exit 1; done
-	@$(SUDO) python3 platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) \
+	@$(SUDO) $(PYTHON) platform/machine.py --folder $(PLATFORM) again
+	@[ -n "$(KINDS)" ] || for each in services access dialogs storage; do $(SUDO) $(PYTHON) platform/tests/$$each.py --folder $(PLATFORM) || exit 1; done
+	@$(SUDO) $(PYTHON) platform/tests/failover.py --folder $(PLATFORM) --ringtap $(RINGTAP) --repeat $(or $(REPEAT),1) --calls $(or $(CALLS),10) \
 		$(if $(RESULTS),--results $(RESULTS)) $(KINDS)
-	@[ -n "$(KINDS)" ] || $(SUDO) python3 platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
+	@[ -n "$(KINDS)" ] || $(SUDO) $(PYTHON) platform/tests/watched.py --folder $(PLATFORM) --ringtap $(RINGTAP)
 
 # With the program that the tests were built with.
 platform-tried: packages-platform
-	@$(SUDO) env RINGTAP_SKIPPED=$(SKIPPED) python3 platform/tests/tried.py --folder $(PLATFORM)-tried --roots $(PLATFORM)/roots --ringtap $(TARGET)/debug/ringtap
+	@$(SUDO) env RINGTAP_SKIPPED=$(SKIPPED) $(PYTHON) platform/tests/tried.py --folder $(PLATFORM)-tried --roots $(PLATFORM)/roots --ringtap $(TARGET)/debug/ringtap
 
 # As long as the paper's, 27 hours with two runs of each, unless DURATION is given; goes on from the runs of earlier commands.
 platform-load: packages-platform packages-test release
-	@$(SUDO) python3 platform/tests/load.py --folder $(PLATFORM) --ringtap $(RINGTAP) --runs $(or $(RUNS),2) \
+	@$(SUDO) $(PYTHON) platform/tests/load.py --folder $(PLATFORM) --ringtap $(RINGTAP) --runs $(or $(RUNS),2) \
 		$(if $(DURATION),--duration $(DURATION)) $(if $(CPU),--cpu '$(CPU)') $(if $(RATE),--rate $(RATE)) $(LOADS)
 
 # Without Ansible, only what needs none is read.
@@ -257,9 +259,9 @@ packages-platform:
 	@missing=""; \
 	for program in ansible-playbook:ansible-core debootstrap:debootstrap ip:iproute2 nsenter:util-linux openssl:openssl sipp:sip-tester dumpcap:wireshark-common mkfs.ext4:e2fsprogs; do \
 		PATH=$$PATH:/usr/sbin command -v $${program%%:*} >/dev/null || missing="$$missing $${program##*:}"; done; \
-	python3 -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
+	$(PYTHON) -c 'import json, subprocess' 2>/dev/null || missing="$$missing python3"; \
 	for library in cryptography:cryptography OpenSSL:openssl websocket:websocket; do \
-		python3 -c "import $${library%%:*}" 2>/dev/null || missing="$$missing python3-$${library##*:}"; done; \
+		$(PYTHON) -c "import $${library%%:*}" 2>/dev/null || missing="$$missing python3-$${library##*:}"; done; \
 	[ -z "$$missing" ] || $(MAKE) --no-print-directory apt PACKAGES="$$missing"
 
 packages-deb: packages-build

@@ -175,10 +175,9 @@ class Private(handset.Sound):
                 return
             if data:
                 self.tls.bio_write(data)
-            elif self.tls.DTLSv1_get_timeout() == 0:
-                self.tls.DTLSv1_handle_timeout()
             done = True
             try:
+                # Repeats what was lost, when its time has come.
                 self.tls.do_handshake()
             except SSL.WantReadError:
                 done = False
