@@ -39,7 +39,11 @@ def owner(folder):
 
 
 def has_address(node, address="10.77.1.100"):
-    return node.is_up() and f" {address}/" in node.ask("ip", "-o", "-4", "address", "show", "dev", "eth0").stdout
+    try:
+        return f" {address}/" in node.ask("ip", "-o", "-4", "address", "show", "dev", "eth0").stdout
+    except nodes.Failure:
+        # Without power, perhaps since this very moment.
+        return False
 
 
 def of_cluster(folder):
