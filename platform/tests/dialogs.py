@@ -350,7 +350,18 @@ def left(folder, caller, callee, user):
     callee("mode", "answer")
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, proxies, mailbox)}
+def replicated(folder):
+    """A proxy that has taken the other for gone, which Kamailio does when a request was answered too late, tells it of calls again at once."""
+    owner = checks.owner(folder)
+    [peer] = {*checks.PROXIES} - {owner}
+    address = nodes.address(peer, "eth1")
+    known = ("kamcmd", "dmq.list_nodes")
+    nodes.Node(folder, owner)("kamcmd", "dmq.remove", f"sip:{address}:5060")
+    nodes.wait(lambda: re.search(rf"host: {re.escape(address)}\n[^}}]*status: active\n", nodes.Node(folder, owner)(*known)),
+               f"{owner} tells {peer} nothing: {' '.join(nodes.Node(folder, owner)(*known).split())}", patience=5)
+
+
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, proxies, replicated, mailbox)}
 
 
 def main():
