@@ -355,10 +355,12 @@ def replicated(folder):
     owner = checks.owner(folder)
     [peer] = {*checks.PROXIES} - {owner}
     address = nodes.address(peer, "eth1")
-    known = ("kamcmd", "dmq.list_nodes")
+
+    def known():
+        return nodes.Node(folder, owner)("kamcmd", "dmq.list_nodes")
     nodes.Node(folder, owner)("kamcmd", "dmq.remove", f"sip:{address}:5060")
-    nodes.wait(lambda: re.search(rf"host: {re.escape(address)}\n[^}}]*status: active\n", nodes.Node(folder, owner)(*known)),
-               f"{owner} tells {peer} nothing: {' '.join(nodes.Node(folder, owner)(*known).split())}", patience=5)
+    nodes.wait(lambda: re.search(rf"host: {re.escape(address)}\n[^}}]*status: active\n", known()),
+               lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
 TESTS = {test.__name__: test for test in (inside, spread, late, unheard, proxies, replicated, mailbox)}
