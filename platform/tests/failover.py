@@ -153,7 +153,7 @@ class Run:
             self.begin()
             moments = self.fail()
             self.later(moments[0])
-            self.recover()
+            self.recover(moments[0])
             ended = {each.where.name: each.wait() for each in self.begun}
             nodes.wait(lambda: probe.last() > moments[1], "the virtual address does not answer OPTIONS again")
             over = time.time()
@@ -171,8 +171,12 @@ class Run:
         self.recorded = measures.recorded()
         return figures
 
-    def recover(self):
+    def recover(self, since):
         """Waits for what the cluster does about the failure."""
+        if self.of.ends:
+            told = f"proxy: {self.of.ends} has ended (killed: KILL), and the cluster knows"
+            words = ("journalctl", "--identifier=platform", f"--since=@{since:.3f}", "--output=cat")
+            nodes.wait(lambda: told in nodes.Node(self.folder, self.owner)(*words), f"{self.owner} does not say that {told!r}")
         if self.of.moves:
             nodes.wait(self.moved, f"the address does not move to {self.peer}")
         for name in self.fences:

@@ -165,6 +165,8 @@ class Kind:
     moves: bool = False
     # Who is fenced: "owner", "pbx".
     fences: tuple[str, ...] = ()
+    # The unit of the proxy that ends by itself, which tells the cluster at once.
+    ends: str | None = None
     # What becomes of the PBX: its calls are lost, and it is fenced, or started again by Pacemaker.
     pbx: str | None = None
     # The calls that there are have got no further than 100 Trying, and nothing else: situation 2 of the paper.
@@ -180,9 +182,9 @@ class Kind:
 PAPER = (4000, 60000)
 KINDS = {
     "moved": Kind(("move",), moves=True),
-    "kamailio-killed": Kind(("kamailio killed",), moves=True, service=3.49, user=4.50, pending=4.21),
+    "kamailio-killed": Kind(("kamailio killed",), moves=True, ends="kamailio", service=3.49, user=4.50, pending=4.21),
     "kamailio-frozen": Kind(("kamailio frozen",), moves=True),
-    "rtpengine-killed": Kind(("rtpengine killed",), moves=True),
+    "rtpengine-killed": Kind(("rtpengine killed",), moves=True, ends="rtpengine-daemon"),
     "rtpengine-frozen": Kind(("rtpengine frozen",), moves=True),
     "proxy-lost": Kind(("proxy silent",), moves=True, fences=("owner",), service=7.38, user=7.51, pending=7.51),
     "pbx-lost": Kind(("pbx silent",), pbx="fenced", fences=("pbx",), user=4.17),
@@ -190,7 +192,7 @@ KINDS = {
     "pbx-killed": Kind(("pbx killed",), pbx="restarted", user=4.17),
     "pbx-frozen": Kind(("pbx frozen",), pbx="restarted"),
     "both-lost": Kind(("pbx silent", "proxy silent"), moves=True, pbx="fenced", fences=("owner", "pbx"), service=7.34, user=11.49),
-    "both-killed": Kind(("pbx killed", "kamailio killed"), moves=True, pbx="restarted", service=3.43, user=7.47),
+    "both-killed": Kind(("pbx killed", "kamailio killed"), moves=True, ends="kamailio", pbx="restarted", service=3.43, user=7.47),
     "pbx-trying": Kind(("pbx silent",), pbx="fenced", fences=("pbx",), trying=True, user=63.04),
     "pbx-trying-paper": Kind(("pbx silent",), pbx="fenced", fences=("pbx",), trying=True, timers=PAPER, user=63.04),
     "cable-lost": Kind(("cable",), moves=True),
