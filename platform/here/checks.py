@@ -46,6 +46,13 @@ def has_address(node, address="10.77.1.100"):
         return False
 
 
+def media_sessions(folder, name):
+    """How many calls a proxy's rtpengine holds ports for; None while it does not answer."""
+    told = nodes.Node(folder, name).ask("bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/9900; echo list numsessions >&3; timeout 1 cat <&3").stdout
+    total = re.search(r"total:\s*(\d+)", told)
+    return int(total[1]) if total else None
+
+
 def of_cluster(folder):
     cluster = Cluster(folder)
     members = {*PROXIES, *PBXS, "arbiter"}

@@ -89,9 +89,11 @@ def forgotten(folder, what):
     def left():
         found = {f"{name} {table}": nodes.Node(folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
                  for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered")}
+        for name in checks.PROXIES:
+            found[f"{name} rtpengine"] = checks.media_sessions(folder, name)
         for name in checks.PBXS:
             found[name] = nodes.Node(folder, name).ask("asterisk", "-rx", "core show channels concise").stdout.count("PJSIP/")
-        return {key: count for key, count in found.items() if count}
+        return {key: count for key, count in found.items() if count != 0}
     nodes.wait(lambda: not left(), lambda: f"{what}: of calls that ended there is left {left()}", patience=40)
 
 
