@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What telephones do in calls that have survived a failover, calls that another PBX answers too or whose answer is lost, and what waits in
-mailboxes: dialogs.py [TEST...]. The platform is up before."""
+"""What telephones do in calls from before a failover, what becomes of calls that ring during one, that another PBX answers too, or whose answer
+is lost, and what waits in mailboxes: dialogs.py [TEST...]. The platform is up before."""
 
 import argparse
 import contextlib
@@ -25,6 +25,8 @@ from told import ENOUGH, Wrong, check, ended, talk, telephones_of  # noqa: E402
 
 # Seconds after which a telephone has registered again, where nothing else is configured.
 SOON = 300
+# Seconds that a proxy waits for the answer of a call that rings (timer_ringing).
+RINGS = 180
 
 
 def kill(folder):
@@ -260,6 +262,66 @@ def unheard(folder):
     forgotten(folder, "after a call whose answer was lost")
 
 
+def at_end(telephone, state, patience=5):
+    """What the call that rang at a telephone has come to, once that is `state` and has its ACK."""
+    end = time.monotonic() + patience
+    while True:
+        told = telephone("state", telephone("last")["call"])
+        if told == {"state": state, "acknowledged": True} or time.monotonic() > end:
+            return told
+        time.sleep(0.1)
+
+
+def given_up(folder):
+    """Of calls that ring as the address moves, one is given up that an extension has, one that a telephone has, and one is refused by its telephone."""
+    for fail in (services.move, kill):
+        what = f"after {fail.__name__}"
+        with telephones_of(folder, **{name: (str(1070 + number), "udp") for number, name in enumerate("abcde", 1)}) as (a, b, c, d, e):
+            for each in (d, e):
+                each.registers()
+                each("mode", "ring")
+            calls = [caller("dial", number) for caller, number in ((b, d.user), (c, e.user), (a, "601"))]
+            check(all(each["rings"] for each in calls), f"{what}: not each of the calls rings: {calls}")
+            at_telephone, refused, at_extension = (each["call"] for each in calls)
+            fail(folder)
+            for caller, call, whom in ((a, at_extension, "an extension"), (b, at_telephone, "a telephone")):
+                told = caller("cancel", call)
+                check(told["code"] == 200, f"{what}: CANCEL of a call that rings at {whom}: {told}")
+                told = caller("outcome", call)
+                check(told["code"] == 487, f"{what}: a call to {whom} that was given up ends by {told}")
+            e("decline", e("last")["call"])
+            told = c("outcome", refused)
+            check(told["code"] == 200, f"{what}: a call that a telephone refused, and its mailbox takes: {told}")
+            check(c("bye", refused)["code"] == 200, f"{what}: BYE to a mailbox")
+            for telephone, state in ((d, "released"), (e, "declined")):
+                told = at_end(telephone, state)
+                check(told == {"state": state, "acknowledged": True}, f"{what}: {telephone.user} has a call that is {told}, not {state}")
+        forgotten(folder, f"given up {what}")
+        checks.wait(folder)
+
+
+def answered_late(folder):
+    """Calls that ring as the address moves are answered after it. They go on when the proxy that had it gives up waiting for an answer."""
+    with telephones_of(folder, a=("1071", "udp"), b=("1072", "udp"), c=("1073", "udp")) as (a, b, c):
+        b.registers()
+        b("mode", "ring")
+        calls = [caller("dial", number) for caller, number in ((a, b.user), (c, "601"))]
+        check(all(each["rings"] for each in calls), f"not each of the calls rings: {calls}")
+        first, second = (each["call"] for each in calls)
+        services.move(folder)
+        other = b("last")["call"]
+        b("accept", other)
+        for caller, call in ((a, first), (c, second)):
+            told = caller("outcome", call)
+            check(told["code"] == 200, f"a call that is answered after the address has moved: {told}")
+        time.sleep(RINGS + 5)
+        for telephone, call, whom in ((a, first, b), (b, other, a), (c, second, c)):
+            telephone.hears(call, whom.user, f"{RINGS} s after the address has moved")
+        ended(a, first, b, other, f"{RINGS} s after the address has moved")
+        check(c("bye", second)["code"] == 200, "BYE")
+    forgotten(folder, "answered after the address has moved")
+
+
 def proxies(folder):
     """Both proxies lose their power at once and get it again: without a hand one of them answers again, and a telephone is called again once it
     has registered again, which it has to soon."""
@@ -365,7 +427,7 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, proxies, replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, given_up, answered_late, proxies, replicated, mailbox)}
 
 
 def main():

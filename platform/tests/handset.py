@@ -199,6 +199,8 @@ class Call:
     def __init__(self, key, near, far, sequence=0):
         self.key, self.near, self.far, self.sequence = key, near, far, sequence
         self.target, self.routes, self.state, self.sound, self.told, self.reply = "", [], "up", None, queue.SimpleQueue(), None
+        # As it was sent or came.
+        self.invite, self.acknowledged = None, False
 
 
 class Handset:
@@ -222,6 +224,7 @@ class Handset:
         parameter = {"udp": "", "wss": ";transport=ws"}.get(transport, f";transport={transport}")
         self.contact = f"<sip:{user}@{where}{parameter}>"
         self.waiting, self.calls, self.notes, self.options, self.answered = {}, {}, [], 0, collections.defaultdict(set)
+        self.rung, self.results = set(), {}
         self.mode, self.latest, self.registered, self.registrations, self.subscription = "answer", "", False, 0, None
         threading.Thread(target=self.listen, daemon=True).start()
 
@@ -234,9 +237,9 @@ class Handset:
             lines.append(f"Content-Type: {kind}")
         return "\r\n".join([*lines, f"Content-Length: {len(body)}", "", body]).encode()
 
-    def transact(self, message, key, sequence, patience=PATIENCE):
+    def transact(self, message, key, request, patience=PATIENCE):
         """The final answer. Over UDP it asks again (RFC 3261, 17.1.1.2), over a connection only when that is another one."""
-        answers = self.waiting[key, sequence] = queue.SimpleQueue()
+        answers = self.waiting[key, request] = queue.SimpleQueue()
         end, pause, answered, over = time.monotonic() + patience, 0.5, False, None
         while (left := end - time.monotonic()) > 0:
             if self.transport == "udp" and not answered or self.transport != "udp" and over != self.wire.connected:
@@ -252,7 +255,7 @@ class Handset:
                 continue
             answered = True
             if got.code >= 200:
-                del self.waiting[key, sequence]
+                del self.waiting[key, request]
                 return got
         return None
 
@@ -262,7 +265,9 @@ class Handset:
         for _ in range(2):
             call.sequence += 1
             message = self.message(method, uri, call, call.sequence, [*extra, *proof], body, kind)
-            got = self.transact(message, call.key, call.sequence, patience)
+            if method == "INVITE":
+                call.invite = message
+            got = self.transact(message, call.key, f"{call.sequence} {method}", patience)
             if method == "INVITE" and got and got.code >= 300:
                 via = message.split(b"\r\n")[1]
                 ack = Call(call.key, call.near, got.header("To"))
@@ -296,7 +301,9 @@ class Handset:
             if got.code:
                 if 200 <= got.code < 300 and got.header("CSeq").endswith(" INVITE"):
                     self.answered[got.header("Call-ID")].add(got.header("To"))
-                waiting = self.waiting.get((got.header("Call-ID"), int(got.header("CSeq").split(" ")[0])))
+                if 180 <= got.code < 200:
+                    self.rung.add(got.header("Call-ID"))
+                waiting = self.waiting.get((got.header("Call-ID"), got.header("CSeq")))
                 if waiting:
                     waiting.put(got)
             # Its port may be the one after that of a call's sound, where RTCP goes.
@@ -331,9 +338,13 @@ class Handset:
             self.answer(got, "200 OK")
         elif method == "CANCEL":
             self.answer(got, "200 OK")
-            if call:
+            if call and call.state == "rings":
                 call.state = "released"
-        elif method != "ACK":
+                self.answer(call.invite, "487 Request Terminated")
+        elif method == "ACK":
+            if call:
+                call.acknowledged = True
+        else:
             self.answer(got, "481 No Such Call")
 
     def invited(self, got, call):
@@ -345,10 +356,19 @@ class Handset:
             call = self.calls[got.header("Call-ID")] = Call(got.header("Call-ID"), "", got.header("From"))
             call.routes, call.target = ["Route:" + line.split(":", 1)[1] for line in got.all("Record-Route")], self.uri(got)
             call.sound, self.latest, call.state = self.sound(self.address, self.user), call.key, "rings"
+            call.invite = got
             self.answer(got, "180 Ringing", extra)
+            if self.mode == "ring":
+                return
         elif call.reply and call.reply[0] == got.header("CSeq"):
             self.wire.send(call.reply[1])
             return
+        elif call.state == "rings":
+            self.answer(got, "180 Ringing", extra)
+            return
+        self.accepts(got, call, extra)
+
+    def accepts(self, got, call, extra):
         tag = call.sound.take(got.body) if got.body else None
         offered = re.search(r"^a=(sendonly|recvonly|inactive)", got.body, re.MULTILINE)
         direction = {"sendonly": "recvonly", "recvonly": "sendonly", "inactive": "inactive"}[offered[1]] if offered else "sendrecv"
@@ -393,17 +413,54 @@ class Handset:
         return {"code": got.code if got else 0}
 
     def call(self, number):
-        call = self.outside(number)
+        return self.invites(self.outside(number), number)
+
+    def invites(self, call, number):
+        self.calls[call.key] = call
         call.sound = self.sound(self.address, self.user)
         got = self.ask("INVITE", f"sip:{number}@{self.server}", call, body=call.sound.describe("sendrecv", None))
         if not got or got.code >= 300:
             call.sound.open = False
             return {"code": got.code if got else 0}
-        self.calls[call.key], call.far, call.target = call, got.header("To"), self.uri(got)
+        call.far, call.target = got.header("To"), self.uri(got)
         call.routes = ["Route:" + line.split(":", 1)[1] for line in reversed(got.all("Record-Route"))]
         call.sound.take(got.body)
         self.wire.send(self.message("ACK", call.target, call, call.sequence))
         return {"code": got.code, "call": call.key}
+
+    def dial(self, number):
+        """Makes a call and returns it once it rings; `outcome` waits for what becomes of it."""
+        call = self.outside(number)
+        self.results[call.key] = queue.SimpleQueue()
+        threading.Thread(target=lambda: self.results[call.key].put(self.invites(call, number)), daemon=True).start()
+        end = time.monotonic() + PATIENCE
+        while call.key not in self.rung and time.monotonic() < end:
+            time.sleep(0.01)
+        return {"rings": call.key in self.rung, "call": call.key}
+
+    def outcome(self, key):
+        return self.results[key].get(timeout=PATIENCE)
+
+    def cancel(self, key):
+        """Gives up a call that rings (RFC 3261, 9.1)."""
+        call = self.calls[key]
+        words, _, _ = call.invite.decode().partition("\r\n\r\n")
+        same = [line for line in words.split("\r\n") if line.split(":")[0] in ("Via", "From", "To", "Call-ID", "Max-Forwards")]
+        message = "\r\n".join([words.split("\r\n")[0].replace("INVITE", "CANCEL", 1), *same, f"CSeq: {call.sequence} CANCEL", "Content-Length: 0", "", ""])
+        got = self.transact(message.encode(), key, f"{call.sequence} CANCEL", 10)
+        return {"code": got.code if got else 0}
+
+    def accept(self, key):
+        """Answers a call that rings here."""
+        got = self.calls[key].invite
+        self.accepts(got, self.calls[key], [f"Contact: {self.contact}", *got.all("Record-Route")])
+        return {}
+
+    def decline(self, key):
+        """Refuses a call that rings here."""
+        self.answer(self.calls[key].invite, "486 Busy Here")
+        self.calls[key].state = "declined"
+        return {}
 
     def last(self):
         return {"call": self.latest}
@@ -462,7 +519,7 @@ class Handset:
         return {"code": got.code if got else 0}
 
     def state(self, key):
-        return {"state": self.calls[key].state}
+        return {"state": self.calls[key].state, "acknowledged": self.calls[key].acknowledged}
 
     def subscribe(self, seconds, user=None):
         if self.subscription is None:
