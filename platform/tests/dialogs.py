@@ -289,6 +289,8 @@ def given_up(folder):
                 check(told["code"] == 200, f"{what}: CANCEL of a call that rings at {whom}: {told}")
                 told = caller("outcome", call)
                 check(told["code"] == 487, f"{what}: a call to {whom} that was given up ends by {told}")
+            told = c("cancel", refused, "z9hG4bKguessed")
+            check(told["code"] == 481, f"{what}: CANCEL by who does not know the branch of the INVITE: {told}")
             e("decline", e("last")["call"])
             told = c("outcome", refused)
             check(told["code"] == 200, f"{what}: a call that a telephone refused, and its mailbox takes: {told}")

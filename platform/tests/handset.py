@@ -441,12 +441,14 @@ class Handset:
     def outcome(self, key):
         return self.results[key].get(timeout=PATIENCE)
 
-    def cancel(self, key):
-        """Gives up a call that rings (RFC 3261, 9.1)."""
+    def cancel(self, key, branch=None):
+        """Gives up a call that rings (RFC 3261, 9.1), or tries to by another branch than that of its INVITE."""
         call = self.calls[key]
         words, _, _ = call.invite.decode().partition("\r\n\r\n")
         same = [line for line in words.split("\r\n") if line.split(":")[0] in ("Via", "From", "To", "Call-ID", "Max-Forwards")]
         message = "\r\n".join([words.split("\r\n")[0].replace("INVITE", "CANCEL", 1), *same, f"CSeq: {call.sequence} CANCEL", "Content-Length: 0", "", ""])
+        if branch:
+            message = re.sub("branch=[^;\r]*", f"branch={branch}", message, count=1)
         got = self.transact(message.encode(), key, f"{call.sequence} CANCEL", 10)
         return {"code": got.code if got else 0}
 
