@@ -62,7 +62,7 @@ def of_cluster(folder):
         yield f"cluster: a proxy runs on {sorted(cluster.running('proxy'))}, not on both nodes"
     if cluster.running("pbx") != set(PBXS):
         yield f"cluster: a PBX runs on {sorted(cluster.running('pbx'))}, not on both nodes"
-    for resource in ("media", "address", "power"):
+    for resource in ("address", "power"):
         if len(cluster.running(resource)) != 1:
             yield f"cluster: {resource} runs on {sorted(cluster.running(resource)) or 'no node'}, not on one"
     if owner(folder) is None:

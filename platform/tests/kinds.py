@@ -109,7 +109,7 @@ def empty_disk(run):
 
 
 def move(run):
-    nodes.Node(run.folder, run.peer)("crm_resource", "--move", "--resource", "service", "--node", run.peer)
+    nodes.Node(run.folder, run.peer)("crm_resource", "--move", "--resource", "address", "--node", run.peer)
 
 
 def owner(run):
@@ -126,7 +126,7 @@ QUIET = lost_on_its_way("ether type arp", lambda run: run.peer)
 SPLIT = filtered({"inet split": IN % COROSYNC + OUT % COROSYNC}, lambda run: [run.owner])
 
 FAULTS = {
-    "move": Fault(move, lambda run: nodes.Node(run.folder, run.peer)("crm_resource", "--clear", "--resource", "service")),
+    "move": Fault(move, lambda run: nodes.Node(run.folder, run.peer)("crm_resource", "--clear", "--resource", "address")),
     "kamailio killed": Fault(killed(owner, "kamailio")),
     "kamailio frozen": Fault(killed(owner, "kamailio", "STOP")),
     "rtpengine killed": Fault(killed(owner, "rtpengine-daemon")),

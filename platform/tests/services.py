@@ -279,11 +279,11 @@ def move(folder):
     owner = checks.owner(folder)
     peer = next(name for name in checks.PROXIES if name != owner)
     arbiter = nodes.Node(folder, "arbiter")
-    arbiter("crm_resource", "--move", "--resource", "service", "--node", peer)
+    arbiter("crm_resource", "--move", "--resource", "address", "--node", peer)
     try:
         nodes.wait(lambda: checks.owner(folder) == peer, f"the address does not move to {peer}")
     finally:
-        arbiter("crm_resource", "--clear", "--resource", "service")
+        arbiter("crm_resource", "--clear", "--resource", "address")
 
 
 def lose(folder):
