@@ -190,7 +190,7 @@ platform-tried: packages-platform
 # As long as the paper's, 27 hours with two runs of each, unless DURATION is given; goes on from the runs of earlier commands.
 platform-load: packages-platform packages-test release
 	@$(SUDO) $(PYTHON) platform/tests/load.py --folder $(PLATFORM) --ringtap $(RINGTAP) --runs $(or $(RUNS),2) \
-		$(if $(DURATION),--duration $(DURATION)) $(if $(CPU),--cpu '$(CPU)') $(if $(RATE),--rate $(RATE)) $(LOADS)
+		$(if $(DURATION),--duration $(DURATION)) $(if $(CPU),--cpu '$(CPU)') $(if $(RATE),--rate $(RATE)) $(if $(RESULTS),--results $(RESULTS)) $(LOADS)
 
 # Without Ansible, only what needs none is read.
 platform-lint:

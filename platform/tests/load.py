@@ -106,6 +106,7 @@ class Platform:
 
     def __init__(self, options):
         self.folder, self.ringtap = options.folder.resolve(), options.ringtap.resolve()
+        self.results = options.results or self.folder / "load.jsonl"
         self.duration, self.rate, self.cpu = options.duration, options.rate, options.cpu
         self.shares = {name: share for kind, share in options.cpu.items() for name in nodes.NODES if quotas.kind(name) == kind}
 
@@ -119,15 +120,15 @@ class Platform:
 
     def found(self, name, step=None):
         """The runs of a test, or the steps of a search, that earlier commands made. A line that a command was killed at is none."""
-        key, path, found = self.key(name), self.folder / "load.jsonl", []
-        for line in path.read_text().splitlines() if path.exists() else ():
+        key, found = self.key(name), []
+        for line in self.results.read_text().splitlines() if self.results.exists() else ():
             with contextlib.suppress(ValueError):
                 found.append(json.loads(line))
         return [each for each in found if key.items() <= each.items() and each.get("step") == step]
 
     def keep(self, name, figures):
         """On the disk before the next run begins."""
-        with open(self.folder / "load.jsonl", "a+") as file:
+        with open(self.results, "a+") as file:
             # What a command that was killed has left of a line stays a line of its own.
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - 1))
@@ -360,6 +361,7 @@ def arguments():
     parser.add_argument("--runs", type=int, default=2, help="runs of each test, those of earlier commands counted")
     parser.add_argument("--cpu", type=shares, default={}, help="processors that each node may use, 'pbx=0.1 proxy=0.7 db=0.2'; else no limits")
     parser.add_argument("--rate", type=int, help="calls a second of `steady`, and where searches begin")
+    parser.add_argument("--results", type=Path, help="where runs are kept, a line each: load.jsonl in the folder")
     parser.add_argument("--fresh", action="store_true", help="forget the runs of earlier commands")
     parser.add_argument("tests", nargs="*", metavar="TEST", default=[])
     options = parser.parse_args()
@@ -368,6 +370,8 @@ def arguments():
         parser.error(f"there is no test {unknown[0]!r}: {', '.join(TESTS)}")
     if options.duration is not None and options.duration < 5:
         parser.error("--duration: 5 seconds at least")
+    if options.results and not options.results.absolute().parent.is_dir():
+        parser.error(f"--results {options.results}: its folder is not there")
     return options
 
 
@@ -377,7 +381,7 @@ def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("load: ended"))
     platform = Platform(options)
     if options.fresh:
-        (platform.folder / "load.jsonl").unlink(missing_ok=True)
+        platform.results.unlink(missing_ok=True)
     try:
         with alone(platform.folder):
             run_all(platform, options)

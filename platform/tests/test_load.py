@@ -90,8 +90,9 @@ class Search(unittest.TestCase):
 
 
 class Results(unittest.TestCase):
-    def platform(self, folder, duration=20, cpu=None, rate=None):
-        return load.Platform(types.SimpleNamespace(folder=Path(folder), ringtap=Path("ringtap"), duration=duration, rate=rate, cpu=cpu or {}))
+    def platform(self, folder, duration=20, cpu=None, rate=None, results=None):
+        return load.Platform(types.SimpleNamespace(folder=Path(folder), ringtap=Path("ringtap"), duration=duration, rate=rate, cpu=cpu or {},
+                                                   results=results))
 
     def test_resumed(self):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(load, "configuration", lambda folder: "one"):
@@ -113,6 +114,11 @@ class Results(unittest.TestCase):
                 self.assertEqual(other.found("one-1"), [])
             with mock.patch.object(load, "configuration", lambda folder: "another"):
                 self.assertEqual(self.platform(folder).found("one-1"), [])
+            elsewhere = self.platform(folder, results=Path(folder) / "kept.jsonl")
+            self.assertEqual(elsewhere.found("one-1"), [])
+            elsewhere.keep("one-1", {"failed": 3})
+            self.assertEqual([each["failed"] for each in elsewhere.found("one-1")], [3])
+            self.assertEqual([each["failed"] for each in platform.found("one-1")], [1])
 
     def test_targets(self):
         good = {"failed": 0, "generated": 1000, "retransmissions": 10, "events": [], "silent": 0}
