@@ -154,7 +154,7 @@ class Run:
             moments = self.fail()
             self.later(moments[0])
             self.recover(moments[0])
-            ended = {each.where.name: each.wait() for each in self.begun}
+            ended = {each.where.name: (*each.wait(), each.figure("CurrentCall")) for each in self.begun}
             nodes.wait(lambda: probe.last() > moments[1], "the virtual address does not answer OPTIONS again")
             over = time.time()
             nodes.wait(lambda: packets.reaches(over), "the capture does not go on")
