@@ -1,6 +1,5 @@
 //! `ringtap open`: captures in the browser.
 
-use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -134,18 +133,15 @@ impl Open {
             .spawn()
             .context("cannot start this program again")?;
         let log = child.stderr.take().context("the log cannot be read")?;
-        let mut last = VecDeque::new();
+        let mut last = String::new();
         for line in BufReader::new(log).lines() {
-            let line = line.context("the log cannot be read")?;
-            tell(&line, screen);
-            if last.len() == SHOWN {
-                last.pop_front();
-            }
-            last.push_back(line);
+            last = line.context("the log cannot be read")?;
+            tell(&last, screen);
         }
         let ended = child.wait().context("cannot wait for it")?;
         if !ended.success() && !interrupt::asked() {
-            bail!("the captures could not be followed:\n{}", Vec::from(last).join("\n"));
+            // What it ends with is why.
+            bail!("the captures could not be followed: {}", last.trim_start_matches("ringtap: "));
         }
         Ok(())
     }
@@ -197,7 +193,10 @@ fn configuration(folder: &Path, files: &[PathBuf]) -> anyhow::Result<String> {
             vec![("directory", text(&folder.join(RECORDS))?), ("outbox", text(&folder.join("outbox"))?)],
         ),
         ("spool", vec![("directory", text(&folder.join(SPOOL))?)]),
-        ("journal", vec![("enabled", false.into())]),
+        // A ladder shows the outages of the services that a call went through.
+        ("availability", vec![("follow", true.into())]),
+        // What is beside it is this run's alone: the machine may have a sensor, and others may open captures.
+        ("journal", vec![("enabled", false.into()), ("path", text(&folder.join("journal"))?)]),
         // Whoever opens a capture wants all of it, however full the disk is.
         ("retention", vec![("free", "0%".into()), ("free_again", "0%".into())]),
         ("metrics", vec![("listen", "".into())]),
@@ -274,5 +273,3 @@ const SPOOL: &str = "spool";
 const NAME: &str = "me";
 /// Seconds between two lines of progress.
 const PROGRESS: &str = "5";
-/// Lines of the log that an error shows.
-const SHOWN: usize = 8;

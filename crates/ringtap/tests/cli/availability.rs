@@ -20,7 +20,7 @@ fn message(id: &str, first_line: &str) -> Vec<u8> {
 }
 
 /// OPTIONS each second for 20 s; from 5 s to 8.4 s there is no answer.
-fn capture(folder: &Path) -> PathBuf {
+pub(crate) fn capture(folder: &Path) -> PathBuf {
     let mut built = Built::default();
     for second in 0..20 {
         let (id, at) = (format!("ping{second}"), 1_000 * second);

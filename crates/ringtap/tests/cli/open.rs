@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, ChildStdout, Stdio};
+use std::thread;
 
 use serde_json::Value;
 
@@ -112,12 +113,44 @@ fn a_capture_is_searched_drawn_and_heard_and_opened_again() {
     assert!(refused.err.contains("has records already: open them with"), "{refused:?}");
 }
 
+/// What a ladder shows of the services that its call went through.
+#[test]
+fn outages_are_found_as_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = crate::availability::capture(folder.path());
+    let opened = Opened::with(&[capture.to_str().unwrap()]);
+    let cookie = opened.logged_in();
+    let found = opened.json("/api/v1/availability/outages", &cookie);
+    assert_eq!(
+        (&found["outages"][0]["down_ms"], found["outages"].as_array().map(Vec::len)),
+        (&3400.0.into(), Some(1))
+    );
+    let found = opened.json("/api/v1/availability/failovers", &cookie);
+    assert_eq!(found["failovers"][0]["causes"], serde_json::json!(["pbx_lost"]), "{found}");
+    assert_eq!(opened.end(), Some(0));
+}
+
+/// On one machine, where a sensor may run as well: none writes to a place of another.
+#[test]
+fn several_are_opened_at_once() {
+    let opened: Vec<Opened> = thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|_| scope.spawn(|| Opened::with(&[DEMO]))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    for each in opened {
+        let cookie = each.logged_in();
+        assert_eq!(each.json("/api/v1/calls", &cookie)["calls"].as_array().map(Vec::len), Some(12));
+        assert_eq!(each.end(), Some(0));
+    }
+}
+
 #[test]
 fn what_cannot_be_opened_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let text = crate::run::file(folder.path(), "notes.txt", b"no capture at all, but long enough to be read");
     for (arguments, status, said) in [
         (vec!["open", "/no/such.pcap"], 1, "cannot read the capture `/no/such.pcap`"),
+        (vec!["open", text.to_str().unwrap()], 1, "the captures could not be followed: "),
         (vec!["open", text.to_str().unwrap()], 1, "notes.txt"),
         (vec!["open", DEMO, "--listen", "0.0.0.0:0"], 2, "ringtap console serve"),
         (vec!["open", "--dir", folder.path().to_str().unwrap()], 2, "it has no directory `records`"),
