@@ -9,6 +9,7 @@ import json
 import re
 import sys
 import time
+import uuid
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -262,6 +263,26 @@ def unheard(folder):
     forgotten(folder, "after a call whose answer was lost")
 
 
+def repeated(folder):
+    """A call went to one PBX through a proxy that was lost, as far as the other knows, and its INVITE comes again while the other PBX is silent and
+    not known to be: the first one takes it after all."""
+    first, silent = checks.PBXS
+    with telephones_of(folder, a=("1071", "udp")) as [a]:
+        key = f"repeated-{uuid.uuid4()}"
+        nodes.Node(folder, checks.owner(folder))("kamcmd", "htable.sets", "active", key, f"{nodes.address(first)}|{a.user}")
+        nodes.Node(folder, silent)("systemctl", "kill", "--signal=STOP", "asterisk")
+        try:
+            told = a("call", "600", key)
+            check(told["code"] == 200, f"a call whose first PBX is the only one left: {told}")
+            check(through(folder).get(key) == nodes.address(first), f"it goes to another PBX than {first}: {through(folder)}")
+            a.hears(key, a.user, "a call whose first PBX is the only one left")
+            check(a("bye", key)["code"] == 200, "BYE")
+        finally:
+            nodes.Node(folder, silent).ask("systemctl", "kill", "--signal=CONT", "asterisk")
+    checks.wait(folder)
+    forgotten(folder, "after a call that came again")
+
+
 def at_end(telephone, state, patience=5):
     """What the call that rang at a telephone has come to, once that is `state` and has its ACK."""
     end = time.monotonic() + patience
@@ -429,7 +450,7 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, given_up, answered_late, proxies, replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, given_up, answered_late, proxies, replicated, mailbox)}
 
 
 def main():

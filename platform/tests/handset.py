@@ -8,7 +8,7 @@ or `last` told.
     register [SECONDS]        the code; how often it has connected
     leave                     registers no longer
     mode answer | busy        what it does when it is called
-    call NUMBER               the code of the final answer, and the call
+    call NUMBER [CALL]        the code of the final answer, and the call, which may be named
     last                      the call that came in last; empty if none did
     hear CALL SECONDS         packets of each number that it hears meanwhile
     hold CALL, resume CALL    the code, and what the other side then does: recvonly, sendrecv
@@ -412,8 +412,10 @@ class Handset:
         got = self.ask("REGISTER", f"sip:{self.server}", of, ["Expires: 0"], patience=3)
         return {"code": got.code if got else 0}
 
-    def call(self, number):
-        return self.invites(self.outside(number), number)
+    def call(self, number, key=None):
+        call = self.outside(number)
+        call.key = key or call.key
+        return self.invites(call, number)
 
     def invites(self, call, number):
         self.calls[call.key] = call
