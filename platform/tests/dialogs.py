@@ -283,6 +283,15 @@ def repeated(folder):
     forgotten(folder, "after a call that came again")
 
 
+def slow(folder):
+    """A telephone that says nothing for a few seconds is not absent: its mailbox does not answer."""
+    with telephones_of(folder, a=("1071", "udp"), b=("1072", "udp")) as (a, b):
+        b.registers()
+        b("mode", "slow")
+        talk(a, b, "a telephone that is slow is called")
+    forgotten(folder, "after a call to a telephone that is slow")
+
+
 def at_end(telephone, state, patience=5):
     """What the call that rang at a telephone has come to, once that is `state` and has its ACK."""
     end = time.monotonic() + patience
@@ -450,7 +459,7 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, given_up, answered_late, proxies, replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, given_up, answered_late, proxies, replicated, mailbox)}
 
 
 def main():

@@ -7,7 +7,7 @@ or `last` told.
 
     register [SECONDS]        the code; how often it has connected
     leave                     registers no longer
-    mode answer | busy        what it does when it is called
+    mode MODE                 what it does when it is called: answer, be busy, ring, or be slow, which says nothing at first
     call NUMBER [CALL]        the code of the final answer, and the call, which may be named
     last                      the call that came in last; empty if none did
     hear CALL SECONDS         packets of each number that it hears meanwhile
@@ -45,6 +45,8 @@ import secure
 PORTS = {"udp": 5060, "tcp": 5060, "tls": 5061, "ws": 8080, "wss": 8443}
 # Until a final answer: longer than a telephone rings here before its mailbox answers, and than any failover.
 PATIENCE = 40
+# Seconds in which a slow telephone says nothing: it answers the third repeat of its INVITE.
+SLOW = 3
 
 
 class Datagrams:
@@ -225,6 +227,8 @@ class Handset:
         self.contact = f"<sip:{user}@{where}{parameter}>"
         self.waiting, self.calls, self.notes, self.options, self.answered = {}, {}, [], 0, collections.defaultdict(set)
         self.rung, self.results = set(), {}
+        # By Call-ID, when it was asked first by those that it is slow to answer.
+        self.asked_first = {}
         self.mode, self.latest, self.registered, self.registrations, self.subscription = "answer", "", False, 0, None
         threading.Thread(target=self.listen, daemon=True).start()
 
@@ -352,6 +356,9 @@ class Handset:
         if call is None:
             if self.mode == "busy":
                 self.answer(got, "486 Busy Here")
+                return
+            now = time.monotonic()
+            if self.mode == "slow" and now - self.asked_first.setdefault(got.header("Call-ID"), now) < SLOW:
                 return
             call = self.calls[got.header("Call-ID")] = Call(got.header("Call-ID"), "", got.header("From"))
             call.routes, call.target = ["Route:" + line.split(":", 1)[1] for line in got.all("Record-Route")], self.uri(got)
