@@ -1,5 +1,6 @@
 //! `ringtap open`: captures in the browser.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::SocketAddr;
@@ -133,15 +134,21 @@ impl Open {
             .spawn()
             .context("cannot start this program again")?;
         let log = child.stderr.take().context("the log cannot be read")?;
-        let mut last = String::new();
+        let mut last = VecDeque::new();
         for line in BufReader::new(log).lines() {
-            last = line.context("the log cannot be read")?;
-            tell(&last, screen);
+            let line = line.context("the log cannot be read")?;
+            tell(&line, screen);
+            if last.len() == SHOWN {
+                last.pop_front();
+            }
+            last.push_back(line);
         }
         let ended = child.wait().context("cannot wait for it")?;
         if !ended.success() && !interrupt::asked() {
-            // What it ends with is why.
-            bail!("the captures could not be followed: {}", last.trim_start_matches("ringtap: "));
+            // It says why in its last line, unless it was killed or crashed.
+            let why = last.back().and_then(|line| line.strip_prefix("ringtap: ")).map(ToOwned::to_owned);
+            let why = why.unwrap_or_else(|| format!("{ended}: {}", Vec::from(last).join(" | ")));
+            bail!("the captures could not be followed: {why}");
         }
         Ok(())
     }
@@ -273,3 +280,5 @@ const SPOOL: &str = "spool";
 const NAME: &str = "me";
 /// Seconds between two lines of progress.
 const PROGRESS: &str = "5";
+/// Lines of the log that an error shows where the last one does not say why.
+const SHOWN: usize = 8;
