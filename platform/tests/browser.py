@@ -5,6 +5,7 @@ WebSocket and DTLS are of libraries, STUN and SRTP are written from their RFCs: 
 
 import base64
 import binascii
+import contextlib
 import hmac
 import os
 import random
@@ -25,52 +26,58 @@ BINDING, SUCCESS = 0x0001, 0x0101
 USERNAME, INTEGRITY, MAPPED, PRIORITY, USE, CONTROLLED, CONTROLLING, FINGERPRINT = 0x0006, 0x0008, 0x0020, 0x0024, 0x0025, 0x8029, 0x802A, 0x8028
 
 
-class WebSocket:
-    """One that ended is made anew when something is sent."""
-
+class WebSocket(handset.Connection):
     def __init__(self, transport, address, server, authority):
-        self.address, self.url, self.connected, self.connection = address, f"{transport}://{server[0]}:{server[1]}/", 0, None
+        super().__init__(transport, address, server, authority)
+        self.url = f"{transport}://{server[0]}:{server[1]}/"
         self.options = {"ca_certs": authority, "cert_reqs": ssl.CERT_REQUIRED} if transport == "wss" else {}
-        self.lock = threading.Lock()
 
     def connect(self):
-        self.connection = websocket.create_connection(self.url, timeout=3, subprotocols=["sip"], sslopt=self.options)
+        with errors():
+            self.connection, self.rest = websocket.create_connection(self.url, timeout=3, subprotocols=["sip"], sslopt=self.options), b""
         if self.connection.subprotocol != "sip":
             raise SystemExit(f"the server speaks {self.connection.subprotocol}, not SIP")
         self.connected += 1
 
-    def send(self, data):
-        with self.lock:
-            for _ in range(2):
-                try:
-                    if self.connection is None:
-                        self.connect()
-                    self.connection.send(data.decode())
-                    return
-                except (OSError, websocket.WebSocketException):
-                    self.connection = None
+    def write(self, data):
+        with errors():
+            self.connection.settimeout(3)
+            self.connection.send(data.decode())
 
-    def recv(self):
-        """The next message, and answers pings; OSError if none comes in time or the connection ends."""
-        connection = self.connection
-        if connection is None:
-            time.sleep(0.05)
-            raise ConnectionError("there is no connection")
-        try:
-            connection.settimeout(2)
-            data = connection.recv()
-        except websocket.WebSocketTimeoutException as error:
-            raise TimeoutError(str(error)) from error
-        except (OSError, websocket.WebSocketException) as error:
-            self.connection = None
-            raise ConnectionError(str(error)) from error
-        return data.encode() if isinstance(data, str) else data
-
-    def ping(self):
-        try:
+    def beat(self):
+        with errors():
+            self.connection.settimeout(3)
             self.connection.ping()
-        except (OSError, AttributeError, websocket.WebSocketException):
-            self.connection = None
+
+    def read(self):
+        """Answers pings."""
+        with errors():
+            self.connection.settimeout(0.1)
+            with contextlib.suppress(websocket.WebSocketTimeoutException):
+                data = self.connection.recv()
+                self.rest = data.encode() if isinstance(data, str) else data
+
+    def end(self):
+        """Without a word to the other end, which may not hear it."""
+        if self.connection is not None:
+            self.connection.shutdown()
+        self.connection = None
+
+    def message(self):
+        found, self.rest = self.rest, b""
+        return found or None
+
+    def pending(self):
+        return self.connection.sock.pending() if self.connection.is_ssl() else 0
+
+
+@contextlib.contextmanager
+def errors():
+    """Those of the library as others have them."""
+    try:
+        yield
+    except websocket.WebSocketException as error:
+        raise ConnectionError(str(error)) from error
 
 
 def attribute(kind, value):

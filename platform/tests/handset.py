@@ -83,14 +83,6 @@ class Connection(secure.Stream):
         self.settimeout(2)
         return super().recv(65536)
 
-    def ping(self):
-        """Whether the connection still is one: two line ends (RFC 5626, 3.5.1)."""
-        with self.lock:
-            try:
-                self.connection.sendall(b"\r\n\r\n")
-            except (OSError, AttributeError):
-                self.end()
-
 
 class Sound:
     """The sound of a call: each 20 ms its own number, and counts of what is heard."""

@@ -13,11 +13,14 @@ from RFC 3711 here, and so a check of rtpengine's. It prints what came of it as 
 """
 
 import base64
+import contextlib
 import hmac
 import json
+import math
 import os
 import random
 import re
+import select
 import socket
 import ssl
 import struct
@@ -82,6 +85,7 @@ class Stream:
     def __init__(self, address, authority):
         self.address, self.context = address, ssl.create_default_context(cafile=authority)
         self.connection, self.rest, self.connected, self.timeout = None, b"", 0, None
+        # Who reads takes it too: of OpenSSL's connections, one that was read while another thread wrote seemed to have ended.
         self.lock = threading.Lock()
 
     def connect(self):
@@ -93,17 +97,52 @@ class Stream:
     def settimeout(self, timeout):
         self.timeout = timeout
 
+    def write(self, data):
+        self.connection.settimeout(3)
+        self.connection.sendall(data)
+
+    def beat(self):
+        """Two line ends (RFC 5626, 3.5.1)."""
+        self.write(b"\r\n\r\n")
+
+    def read(self):
+        """Adds what came to `rest`; OSError if the connection ended. What can be read may be no whole record of TLS yet."""
+        self.connection.settimeout(0.1)
+        with contextlib.suppress(TimeoutError):
+            data = self.connection.recv(65536)
+            if not data:
+                raise ConnectionError("the connection ended")
+            self.rest += data
+
+    def message(self):
+        """The next one of `rest`, or None."""
+        head, found, rest = self.rest.lstrip(b"\r\n").partition(b"\r\n\r\n")
+        if found:
+            length = int(re.search(rb"\r\n(?:content-length|l) *: *(\d+)", head, re.IGNORECASE)[1])
+            if len(rest) >= length:
+                self.rest = rest[length:]
+                return head + found + rest[:length]
+        return None
+
     def sendto(self, message, _):
         with self.lock:
             for _ in range(2):
                 try:
                     if self.connection is None:
                         self.connect()
-                    self.connection.settimeout(3)
-                    self.connection.sendall(message)
+                    self.write(message)
                     return
                 except OSError:
                     self.end()
+
+    def ping(self):
+        """Whether the connection still is one."""
+        with self.lock:
+            try:
+                if self.connection is not None:
+                    self.beat()
+            except OSError:
+                self.end()
 
     def end(self):
         if self.connection is not None:
@@ -112,29 +151,37 @@ class Stream:
 
     def recv(self, _):
         """The next message; OSError if none comes in time or the connection ends."""
-        until = None if self.timeout is None else time.monotonic() + self.timeout
-        while True:
-            head, found, rest = self.rest.lstrip(b"\r\n").partition(b"\r\n\r\n")
-            if found:
-                length = int(re.search(rb"\r\n(?:content-length|l) *: *(\d+)", head, re.IGNORECASE)[1])
-                if len(rest) >= length:
-                    self.rest = rest[length:]
-                    return head + found + rest[:length]
+        until = math.inf if self.timeout is None else time.monotonic() + self.timeout
+        with self.lock:
             connection = self.connection
-            if connection is None:
-                time.sleep(0.05)
-                raise ConnectionError("there is no connection")
-            try:
-                connection.settimeout(None if until is None else max(0.001, until - time.monotonic()))
-                data = connection.recv(65536)
-            except TimeoutError:
-                raise
-            except (OSError, ValueError):
-                data = b""
-            if not data:
-                self.end()
-                raise ConnectionError("the connection ended")
-            self.rest += data
+        if connection is None:
+            time.sleep(0.05)
+            raise ConnectionError("there is no connection")
+        while True:
+            with self.lock:
+                if self.connection is not connection:
+                    raise ConnectionError("the connection ended, and what was sent since went over another one")
+                message = self.message()
+                held = message or self.pending()
+            if message:
+                return message
+            left = until - time.monotonic()
+            if left <= 0:
+                raise TimeoutError("nothing came in time")
+            # Others may end the connection meanwhile, and then it cannot be asked.
+            with contextlib.suppress(OSError, ValueError):
+                if not held and not select.select([connection], [], [], min(left, 0.2))[0]:
+                    continue
+            with self.lock:
+                if self.connection is connection:
+                    try:
+                        self.read()
+                    except OSError:
+                        self.end()
+
+    def pending(self):
+        """How many bytes were decrypted and not read yet."""
+        return self.connection.pending() if isinstance(self.connection, ssl.SSLSocket) else 0
 
     def recvfrom(self, size):
         return self.recv(size), None
@@ -211,12 +258,7 @@ class Secure(phone.Phone):
             try:
                 data, _ = self.sip.recvfrom(65536)
             except TimeoutError:
-                # Whether the connection still is one: a ping of two line ends (RFC 5626, 3.5.1).
-                with self.sip.lock:
-                    try:
-                        self.sip.connection.sendall(b"\r\n\r\n")
-                    except (OSError, AttributeError):
-                        self.sip.end()
+                self.sip.ping()
                 continue
             except ConnectionError:
                 registers()
