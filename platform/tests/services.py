@@ -6,8 +6,10 @@ other database. Guesses, scans and floods are banned by both proxies.
 """
 
 import argparse
+import concurrent.futures
 import contextlib
 import json
+import re
 import subprocess
 import sys
 import tarfile
@@ -138,6 +140,29 @@ def invite(number):
     return (f"INVITE sip:{100 + number}@{telephones.VIRTUAL} SIP/2.0\r\nVia: SIP/2.0/UDP {STRANGER}:5500;branch=z9hG4bKs{number}\r\n"
             f"From: <sip:{100 + number}@{telephones.VIRTUAL}>;tag=s\r\nTo: <sip:{100 + number}@{telephones.VIRTUAL}>\r\n"
             f"Call-ID: scan{number}\r\nCSeq: 1 INVITE\r\nContact: <sip:s@{STRANGER}:5500>\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n").encode()
+
+
+# Sends its standard input from the address that is named first, and prints the first line of the answer.
+ASKS = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], 5500))
+s.settimeout(3)
+s.sendto(sys.stdin.buffer.read(), (sys.argv[2], 5060))
+print(s.recv(4096).decode().split("\\r\\n")[0])
+"""
+
+
+def bars(folder):
+    """Proxies put bars between what they remember of a call: who sends one there is refused, and cannot write another call's."""
+    with stranger(folder):
+        def asked(*replaced):
+            return nodes.run(*telephones.INSIDE, sys.executable, "-c", ASKS, STRANGER, telephones.VIRTUAL, given=invite(1).decode().replace(*replaced)).strip()
+        check(asked("", "").startswith("SIP/2.0 407"), "an INVITE without a bar is not asked for its password")
+        for told in ("scan1", "tag=s", f"From: <sip:101@{telephones.VIRTUAL}>", f"To: <sip:101@{telephones.VIRTUAL}>"):
+            barred = told.replace("101@", "101|1@") if "@" in told else told + "|1"
+            got = asked(told, barred)
+            check(got.startswith("SIP/2.0 400"), f"an INVITE with {barred!r} is answered {got!r}")
 
 
 def flood(folder):
@@ -357,6 +382,35 @@ def minutes(folder):
     check(told["code"] == 200, f"a call of a user with minutes is answered {told}")
 
 
+# Ends answered calls that nobody made, one after another for some seconds.
+ENDS = """
+import subprocess, sys, time
+with subprocess.Popen("kamcmd", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, bufsize=1) as told:
+    for row in range(int(sys.argv[1])):
+        print("htable.delete answered ends-" + str(row), file=told.stdin)
+        time.sleep(0.0005)
+"""
+
+
+def beside(folder):
+    """Calls that end in the middle of a count of minutes, which is made each five seconds, do not make it a wrong one: it would end others of their
+    user."""
+    node, rows, day = nodes.Node(folder, checks.owner(folder)), 10000, f"{TALKER}/{time.strftime('%F')}"
+    begun = int(time.time())
+    node("sh", "-c", f"for row in $(seq 0 {rows - 1}); do echo 'htable.sets answered ends-'$row '{day}|{begun}|600'; done | kamcmd >/dev/null")
+    counts = []
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        ends = pool.submit(node, "python3", "-c", ENDS, str(rows))
+        while not ends.done():
+            told = node.ask("kamcmd", "htable.get", "running", day).stdout
+            counts += re.findall(r"value: (-?[0-9]+)", told)
+            time.sleep(0.2)
+        ends.result()
+    most = rows * (int(time.time()) - begun + 1)
+    check(counts, "no minutes were counted while calls ended")
+    check(all(0 <= int(count) <= most for count in counts), f"{rows} calls since {begun} are counted as {sorted(set(counts))} s, not {most} at most")
+
+
 def broken(folder):
     """A configuration that `kamailio -c` takes and Kamailio does not start with is not put in place; what runs goes on, and would start."""
     node = nodes.Node(folder, next(name for name in checks.PROXIES if name != checks.owner(folder)))
@@ -526,8 +580,8 @@ def active_on_both(folder, count):
     return all(nodes.Node(folder, name).ask("kamcmd", "dispatcher.list").stdout.count("FLAGS: AP") == count for name in checks.PROXIES)
 
 
-TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, flood, guessing, minutes, together, secure, broken, alarms, backup, renewal,
-                                         voicemail, blackout, upgrade, upgrade_all)}
+TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, bars, flood, guessing, minutes, beside, together, secure, broken, alarms,
+                                         backup, renewal, voicemail, blackout, upgrade, upgrade_all)}
 # Takes up to half an hour: only when it is named.
 LONG = ("upgrade_all",)
 
