@@ -17,6 +17,8 @@ ACKNOWLEDGED, UNACKNOWLEDGED = 2, 20
 SHORTEST, UNCLEAR, EXACT = 0.5, 0.15, 0.02
 # Seconds that a call has waited for its first answer if it was delayed (docs/decisions/045-availability.md).
 WAITED = 0.1
+# Seconds after which a PBX ends a call that it hears nothing of (rtp_timeout), less those that its answer may have taken.
+UNHEARD = 29
 # Seconds before a failure in which what happened may or may not have come to those who were not lost.
 INSTANT = 0.1
 
@@ -53,6 +55,9 @@ class Measures:
         self.calls = {key: call for key, call in records.items() if not call["src"].startswith(f"{capture.VIRTUAL}:")}
         self.halves = {key: call for key, call in records.items() if key not in self.calls}
         self.answered = {key: call for key, call in self.calls.items() if call["answer_us"]}
+        # Those that a PBX has ended itself since it heard nothing of them.
+        self.forgotten = {call for *_, text, call in capture.messages(self.path, ("BYE ",))
+                          if b"\r\nUser-Agent: PBX" in text and self.answered.get(call, {}).get("duration_ms", 0) >= UNHEARD * 1000}
 
     def figures(self):
         succeeded, failed, left = map(sum, zip(*self.ended.values()))
@@ -75,12 +80,13 @@ class Measures:
         self.outage_as_ringtap_has_it(ended, refused)
         return {"kind": self.run.kind, "established": self.run.established, "rate": self.run.rate, "service": self.outage, **self.waits(), "gap": self.gap(),
                 "ended": max((end - self.failed_at for end in cut), default=None), "rings": max(rings, default=None),
-                "calls": len(self.calls), "failed": failed, "left": left, "ended_by_proxy": len(cut)}
+                "calls": len(self.calls), "failed": failed, "left": left + len(self.forgotten), "ended_by_proxy": len(cut)}
 
     def never_hung_up(self, left):
-        """SIPp now and then forgets a call on a busy machine: it counts neither end of it, and in the packets nobody hangs up, which is for SIPp to
-        do. More than one in a run is no accident."""
-        check(left <= 1, f"{left} calls have no end that SIPp knows of")
+        """SIPp now and then forgets a call on a busy machine, seen where 180 came a millisecond after 200: it sends no sound, counts neither end of
+        it, and in the packets nobody hangs up, which is for SIPp to do, until the PBX does if the run is long enough. More than one in a run is no
+        accident."""
+        check(left + len(self.forgotten) <= 1, f"{left} calls have no end that SIPp knows of, the PBX heard none of {sorted(self.forgotten)[:3]}")
         hung_up = {call for *_, call in capture.messages(self.path, ("BYE ",))}
         check(len(self.answered.keys() - hung_up) == left,
               f"{left} calls have no end that SIPp knows of, the packets have none of {sorted(self.answered.keys() - hung_up)[:3]}")
@@ -167,7 +173,7 @@ class Measures:
     def cut(self):
         """When calls ended that the proxy ended for a PBX that is lost, with either telephone, and their Call-IDs: those that went through
         it, no others."""
-        callers = {key for key, call in self.answered.items() if call["released_by"] == "callee"}
+        callers = {key for key, call in self.answered.items() if call["released_by"] == "callee"} - self.forgotten
         # Who hung up when the PBX was silent already was told so in the end, and needs no BYE.
         unheard = {call for _, call in capture.replies(self.path, ("408",))}
         through = self.known.callers if self.known else set()
