@@ -55,9 +55,10 @@ class Measures:
         self.calls = {key: call for key, call in records.items() if not call["src"].startswith(f"{capture.VIRTUAL}:")}
         self.halves = {key: call for key, call in records.items() if key not in self.calls}
         self.answered = {key: call for key, call in self.calls.items() if call["answer_us"]}
-        # Those that a PBX has ended itself since it heard nothing of them.
-        self.forgotten = {call for *_, text, call in capture.messages(self.path, ("BYE ",))
-                          if b"\r\nUser-Agent: PBX" in text and self.answered.get(call, {}).get("duration_ms", 0) >= UNHEARD * 1000}
+        # Those that a PBX has ended itself since it heard nothing of them, as their telephone sent nothing: else the platform lost the sound.
+        speaks = {each["call_id"] for each in self.streams if not each["src"].startswith(f"{capture.VIRTUAL}:")}
+        self.forgotten = {call for *_, text, call in capture.messages(self.path, ("BYE ",)) if b"\r\nUser-Agent: PBX" in text
+                          and call not in speaks and self.answered.get(call, {}).get("duration_ms", 0) >= UNHEARD * 1000}
 
     def figures(self):
         succeeded, failed, left = map(sum, zip(*self.ended.values()))
