@@ -292,6 +292,20 @@ def slow(folder):
     forgotten(folder, "after a call to a telephone that is slow")
 
 
+def barred(folder):
+    """What a telephone answers with a bar in its tag is not heard, as proxies put bars between what they remember of a call: its mailbox answers."""
+    with telephones_of(folder, a=("1071", "udp"), b=("1072", "udp")) as (a, b):
+        b.registers()
+        b("mode", "barred")
+        call = a.calls(b.user)
+        heard = a("hear", call, 2)
+        check(heard.get(b.user, 0) == 0 and heard.get("other", 0) > ENOUGH, f"who calls a telephone with a bar in its tag hears {heard}")
+        check(b("last")["call"], "a telephone with a bar in its tag was not asked")
+        told = a("bye", call)
+        check(told["code"] == 200, f"BYE to the mailbox of a telephone with a bar in its tag: {told}")
+    forgotten(folder, "after a call to a telephone with a bar in its tag")
+
+
 def at_end(telephone, state, patience=5):
     """What the call that rang at a telephone has come to, once that is `state` and has its ACK."""
     end = time.monotonic() + patience
@@ -459,7 +473,7 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, given_up, answered_late, proxies, replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, proxies, replicated, mailbox)}
 
 
 def main():

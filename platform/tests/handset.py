@@ -7,7 +7,7 @@ or `last` told.
 
     register [SECONDS]        the code; how often it has connected
     leave                     registers no longer
-    mode MODE                 what it does when it is called: answer, be busy, ring, or be slow, which says nothing at first
+    mode MODE                 what it does when it is called: answer, be busy, ring, be slow, which says nothing at first, or barred: a `|` is in its tags
     call NUMBER [CALL]        the code of the final answer, and the call, which may be named
     last                      the call that came in last; empty if none did
     hear CALL SECONDS         packets of each number that it hears meanwhile
@@ -313,7 +313,7 @@ class Handset:
 
     def answer(self, got, status, extra=(), body=""):
         lines = [line for name in ("Via", "From", "To", "Call-ID", "CSeq") for line in got.all(name)]
-        tag = "phone" + got.header("Call-ID")[:8].encode().hex()
+        tag = "phone" + got.header("Call-ID")[:8].encode().hex() + ("|1" if self.mode == "barred" else "")
         lines = [f"{line};tag={tag}" if line.lower().startswith("to:") and ";tag=" not in line else line for line in lines]
         reply = "\r\n".join([f"SIP/2.0 {status}", *lines, *extra, f"Content-Length: {len(body)}", "", body]).encode()
         self.wire.send(reply)
