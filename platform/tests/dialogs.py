@@ -28,6 +28,8 @@ from told import ENOUGH, Wrong, check, ended, talk, telephones_of  # noqa: E402
 SOON = 300
 # Seconds that a proxy waits for the answer of a call that rings (timer_ringing).
 RINGS = 180
+# And that of one of which its PBX has said 100 alone (timer_trying); how long a PBX says no more in a test of that.
+GIVES_UP, SAYS_NOTHING = 5, 4
 
 
 def kill(folder):
@@ -368,6 +370,49 @@ def answered_late(folder):
     forgotten(folder, "answered after the address has moved")
 
 
+def unrung(folder):
+    """Calls that their PBX has as the address moves, and says nothing of but 100 Trying: they ring, are given up, answered, held and ended, and are their
+    user's, while the proxy that sent them on waits in vain."""
+    pbxs = [nodes.Node(folder, name) for name in checks.PBXS]
+
+    def delays(seconds):
+        for pbx in pbxs:
+            pbx("asterisk", "-rx", f"dialplan set global DELAY {seconds}")
+    delays(SAYS_NOTHING)
+    try:
+        with telephones_of(folder, a=("1071", "udp"), b=("1072", "udp"), c=("1073", "udp")) as (a, b, c):
+            begun = time.monotonic()
+            # What a PBX says in time does not let them repeat their INVITE; here it comes late.
+            for each, words in ((a, ("call", telephones.RINGS_LATE)), (b, ("call", telephones.SILENT)), (c, ("dial", telephones.RINGS_LATE))):
+                each("mode", "patient")
+                each.tell(*words)
+            time.sleep(0.5)
+            services.move(folder)
+            check(time.monotonic() - begun < SAYS_NOTHING, f"the address took {time.monotonic() - begun:.1f} s to move: too long for this test")
+            told = c.told()
+            check(told["rings"], "a call does not ring whose PBX says so after the address has moved")
+            check(c("cancel", told["call"])["code"] == 200, "CANCEL of a call that rings since the address has moved")
+            outcome = c("outcome", told["call"])
+            check(outcome["code"] == 487, f"a call that rang when the address had moved, and was given up, ends by {outcome}")
+            calls = []
+            for each in (a, b):
+                told = each.told()
+                check(told["code"] == 200, f"a call whose PBX says nothing until the address has moved: {told}")
+                calls.append((each, told["call"]))
+            time.sleep(max(0, begun + GIVES_UP + 1 - time.monotonic()))
+            told = nodes.Node(folder, checks.owner(folder))("kamcmd", "htable.dump", "answered")
+            for each, call in calls:
+                check(call in through(folder) and call in told, f"of a call whose PBX says nothing until the address has moved the proxy knows nothing: {told}")
+                each.hears(call, each.user, "a call whose PBX says nothing until the address has moved")
+                for what in ("hold", "resume", "bye"):
+                    told_of_it = each(what, call)
+                    check(told_of_it["code"] == 200, f"{what} in a call whose PBX says nothing until the address has moved: {told_of_it}")
+    finally:
+        delays(0)
+    checks.wait(folder)
+    forgotten(folder, "after calls that their PBX said nothing of as the address moved")
+
+
 def proxies(folder):
     """Both proxies lose their power at once and get it again: without a hand one of them answers again, and a telephone is called again once it
     has registered again, which it has to soon."""
@@ -473,7 +518,7 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, proxies, replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, proxies, replicated, mailbox)}
 
 
 def main():

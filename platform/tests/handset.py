@@ -7,7 +7,8 @@ or `last` told.
 
     register [SECONDS]        the code; how often it has connected
     leave                     registers no longer
-    mode MODE                 what it does when it is called: answer, be busy, ring, be slow, which says nothing at first, or barred: a `|` is in its tags
+    mode MODE                 what it does when it is called: answer, be busy, ring, be slow, which says nothing at first, or barred: a `|` is in its tags;
+                              and when it calls: patient, and sends each request once
     call NUMBER [CALL]        the code of the final answer, and the call, which may be named
     last                      the call that came in last; empty if none did
     hear CALL SECONDS         packets of each number that it hears meanwhile
@@ -237,8 +238,9 @@ class Handset:
         """The final answer. Over UDP it asks again (RFC 3261, 17.1.1.2), over a connection only when that is another one."""
         answers = self.waiting[key, request] = queue.SimpleQueue()
         end, pause, answered, over = time.monotonic() + patience, 0.5, False, None
+        again = self.mode != "patient"
         while (left := end - time.monotonic()) > 0:
-            if self.transport == "udp" and not answered or self.transport != "udp" and over != self.wire.connected:
+            if self.transport == "udp" and not answered and (again or over is None) or self.transport != "udp" and over != self.wire.connected:
                 self.wire.send(message)
                 over = self.wire.connected
             try:

@@ -23,7 +23,7 @@ ADDRESSES = [ADDRESS, *(f"10.77.1.{number}" for number in range(141, 156))]
 INSIDE = ["ip", "netns", "exec", nodes.PREFIX + nodes.PHONES]
 # Extensions of the PBXs: echo at once, after ringing for 10 s, after as many seconds of nothing as the PBX is told, and after ringing for
 # a moment. And the telephone that answers.
-ECHO, RINGS, SILENT, RINGS_SHORTLY, ANSWERS = "600", "601", "602", "603", "1100"
+ECHO, RINGS, SILENT, RINGS_SHORTLY, RINGS_LATE, ANSWERS = "600", "601", "602", "603", "604", "1100"
 USERS = range(1001, 1101)
 
 
