@@ -89,7 +89,7 @@ caller = ["+492*"]
 keep = "headers"
 [[keep]]
 caller = ["+493*"]
-mos_below = 3.0
+mos_below = 1.7
 keep = "full"
 [[keep]]
 caller = ["+494*"]
@@ -430,12 +430,14 @@ fn a_kill_on_a_wire() {
     inside("kept::inside_kill");
 }
 
+/// Of five packets two are lost of a bad call: 1.55. A good one is above the limit even if the machine is too busy to send its
+/// packets in time.
 const UNTIL_THE_END: &str = r#"
 [[keep]]
 caller = ["+491*"]
 keep = "full"
 [[keep]]
-mos_below = 3.0
+mos_below = 1.7
 keep = "full"
 [[keep]]
 caller = ["+492*"]
