@@ -405,12 +405,37 @@ def unrung(folder):
                 check(call in through(folder) and call in told, f"of a call whose PBX says nothing until the address has moved the proxy knows nothing: {told}")
                 each.hears(call, each.user, "a call whose PBX says nothing until the address has moved")
                 for what in ("hold", "resume", "bye"):
-                    told_of_it = each(what, call)
-                    check(told_of_it["code"] == 200, f"{what} in a call whose PBX says nothing until the address has moved: {told_of_it}")
+                    answer = each(what, call)
+                    check(answer["code"] == 200, f"{what} in a call whose PBX says nothing until the address has moved: {answer}")
     finally:
         delays(0)
     checks.wait(folder)
     forgotten(folder, "after calls that their PBX said nothing of as the address moved")
+
+
+def doubled(folder):
+    """An INVITE comes again while the first one waits for an rtpengine that is slow: it is the same call, which its PBX takes, and which goes on."""
+    with telephones_of(folder, a=("1071", "udp")) as [a]:
+        owner = nodes.Node(folder, checks.owner(folder))
+        owner("systemctl", "kill", "--signal=STOP", "rtpengine")
+        try:
+            a.tell("call", telephones.ECHO)
+            # Repeated after 0.5 s; the cluster's check waits for a second.
+            time.sleep(0.7)
+        finally:
+            owner("systemctl", "kill", "--signal=CONT", "rtpengine")
+        told = a.told()
+        check(told["code"] == 200, f"a call whose INVITE came twice while rtpengine was slow: {told}")
+        # What its PBX said would be dropped, and the call ended there.
+        left_by = owner("kamcmd", "htable.dump", "left")
+        check(told["call"] not in left_by, f"a call whose INVITE came twice has left a PBX, as if it had not answered: {left_by}")
+        time.sleep(2)
+        a.hears(told["call"], a.user, "a call whose INVITE came twice")
+        for what in ("hold", "resume", "bye"):
+            answer = a(what, told["call"])
+            check(answer["code"] == 200, f"{what} in a call whose INVITE came twice: {answer}")
+    checks.wait(folder)
+    forgotten(folder, "after a call whose INVITE came twice")
 
 
 def proxies(folder):
@@ -467,8 +492,11 @@ def mailbox(folder):
             told = other("subscribe", seconds, whose)
             check(told["code"] == code, f"SUBSCRIBE for {seconds} s to the mailbox of {whose} by 1079: {told}, not {code}")
         codes = []
-        for _ in range(11):
+        for number in range(11):
             codes.append(other("subscribe", 60)["code"])
+            if number == 9:
+                told = other("repeat")
+                check(told["code"] == 200, f"a telephone's last subscription, once more since its answer was lost: {told}")
             other("forget")
         check(codes == [200] * 10 + [403], f"eleven subscriptions of one telephone are answered {codes}")
         left(folder, other, own, user)
@@ -518,7 +546,8 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, proxies, replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, doubled, proxies,
+                                         replicated, mailbox)}
 
 
 def main():
