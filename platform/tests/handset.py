@@ -20,6 +20,7 @@ or `last` told.
     answers CALL              how many others have answered it
     state CALL                up, ended (by itself) or released (by the other side)
     subscribe SECONDS [USER]  the code of SUBSCRIBE for its mailbox, or another's, and for how long it is; once more, and it is refreshed
+    repeat                    the code of its last request, which it sends once more
     forget                    it knows its subscription no longer
     subscribed                the Call-ID of its subscription
     notes                     each NOTIFY since then: event, state of the subscription, body, and whether it is in the subscription's dialog
@@ -265,7 +266,8 @@ class Handset:
             message = self.message(method, uri, call, call.sequence, [*extra, *proof], body, kind)
             if method == "INVITE":
                 call.invite = message
-            got = self.transact(message, call.key, f"{call.sequence} {method}", patience)
+            self.sent = message, call.key, f"{call.sequence} {method}"
+            got = self.transact(*self.sent, patience)
             if method == "INVITE" and got and got.code >= 300:
                 via = message.split(b"\r\n")[1]
                 ack = Call(call.key, call.near, got.header("To"))
@@ -538,6 +540,10 @@ class Handset:
         elif not call.target:
             self.subscription = None
         return {"code": got.code if got else 0, "seconds": got.header("Expires") if got else ""}
+
+    def repeat(self):
+        got = self.transact(*self.sent)
+        return {"code": got.code if got else 0}
 
     def subscribed(self):
         return {"key": self.subscription.key}

@@ -74,8 +74,11 @@ class Calls:
 
     def wait(self):
         """Waits until all calls have ended; returns how many succeeded and failed."""
-        self.process.wait()
+        status = self.process.wait()
         self.output.close()
+        # SIPp crashes at times. Its calls get no answer then, in which the platform has no part. Statuses from 124 on: `timeout`, and signals.
+        if not 0 <= status < 124:
+            raise nodes.Failure(f"SIPp ended with {status}, its calls show nothing, see {self.where / 'sipp.log'}")
         return self.figure("SuccessfulCall(C)"), self.figure("FailedCall(C)")
 
     def stop(self):
