@@ -430,8 +430,8 @@ fn a_kill_on_a_wire() {
     inside("kept::inside_kill");
 }
 
-/// A bad call loses two packets of five: its MOS is 1.55. A good one has 4.4, and stays above the limit if a busy
-/// machine sends some of its packets late.
+/// A bad call loses two packets of five: its MOS is 1.55. A good one has 4.4, and stays above the limit if a
+/// busy machine sends some of its packets late.
 const UNTIL_THE_END: &str = r#"
 [[keep]]
 caller = ["+491*"]
