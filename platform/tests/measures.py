@@ -64,7 +64,8 @@ class Measures:
         succeeded, failed, left = map(sum, zip(*self.ended.values()))
         refused = {key for key, call in self.calls.items() if call["final_code"] == 503}
         check(succeeded > 0, "no call succeeded")
-        check(failed == len(refused), f"{failed} calls failed, {len(refused)} by 503: {self.ended}")
+        told = [line for each in self.run.begun for line in each.complaints()]
+        check(failed == len(refused), f"{failed} calls failed, {len(refused)} by 503: {self.ended}; SIPp says {told[:4]}")
         self.refuses(refused)
         silent = sorted(key for key, call in self.calls.items() if not call["final_code"])
         check(not silent, f"{len(silent)} calls got no final answer: {silent[:3]}")

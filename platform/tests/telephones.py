@@ -82,6 +82,14 @@ class Calls:
             raise nodes.Failure(f"SIPp ended with {status}, its calls show nothing, see {self.where / 'sipp.log'}")
         return self.figure("SuccessfulCall(C)"), self.figure("FailedCall(C)")
 
+    def complaints(self):
+        """What SIPp says of calls that it aborted, a line each."""
+        try:
+            told = (self.where / "errors.log").read_text(errors="replace")
+        except OSError:
+            return []
+        return re.findall(r"Aborting call on [^\n\r]*|Call-Id: [^\n\r]*?aborting call", told)
+
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
