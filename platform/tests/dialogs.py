@@ -438,6 +438,42 @@ def doubled(folder):
     forgotten(folder, "after a call whose INVITE came twice")
 
 
+# In place of `ip`, which a proxy asks whether the address is here: 3 s later.
+SLOW_IP = """
+cp /usr/bin/ip /opt/ip
+printf '#!/bin/sh\\ncase "$*" in *"address show to "*) sleep 3 ;; esac\\nexec /opt/ip "$@"\\n' >/opt/slow-ip
+chmod 755 /opt/ip /opt/slow-ip
+mount --bind /opt/slow-ip /usr/bin/ip
+"""
+
+
+def gone_on(folder):
+    """A call rings at one PBX when a busy proxy comes to the calls of the other one, which is lost: it rang there when they were looked up, and goes on."""
+    with telephones_of(folder, a=("1071", "udp")) as [a]:
+        told = a("dial", telephones.RINGS)
+        check(told["rings"], f"a call that rings for ten seconds: {told}")
+        call, owner = told["call"], nodes.Node(folder, checks.owner(folder))
+        row = re.search(rf"name: {re.escape(call)}\s+value: (\S+)", owner("kamcmd", "htable.dump", "ringing"))[1]
+        here, _, cseq, *_ = row.split("|")
+        [lost] = {nodes.address(name) for name in checks.PBXS} - {here}
+        owner("sh", "-ec", SLOW_IP)
+        try:
+            owner("kamcmd", "htable.sets", "ringing", call, f"{lost}|again|{cseq}")
+            owner("kamcmd", "htable.sets", "doomed", call, f"again/{lost}")
+            # They are looked up each second.
+            time.sleep(1.5)
+            owner("kamcmd", "htable.sets", "ringing", call, row)
+            time.sleep(3.5)
+        finally:
+            owner("umount", "--lazy", "/usr/bin/ip")
+        left_by = owner("kamcmd", "htable.dump", "left")
+        check(call not in left_by, f"a call that rings at another PBX than the lost one is taken from it as well: {left_by}")
+        outcome = a("outcome", call)
+        check(outcome["code"] == 200, f"a call that rings at another PBX than the lost one ends by {outcome}")
+        check(a("bye", call)["code"] == 200, "BYE")
+    forgotten(folder, "after a call that rang at another PBX than the lost one")
+
+
 def proxies(folder):
     """Both proxies lose their power at once and get it again: without a hand one of them answers again, and a telephone is called again once it
     has registered again, which it has to soon."""
@@ -546,8 +582,8 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, doubled, proxies,
-                                         replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, doubled, gone_on,
+                                         proxies, replicated, mailbox)}
 
 
 def main():

@@ -16,6 +16,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import shutil
 import statistics
 import sys
@@ -225,10 +226,14 @@ class Run:
         return self.recorded - set(told.split("\n"))
 
     def remembered(self):
-        """By proxy and table, how many calls a proxy knows anything of."""
-        found = {(name, table): nodes.Node(self.folder, name).ask("kamcmd", "htable.dump", table).stdout.count("name: ")
-                 for name in checks.PROXIES for table in ("ringing", "last", "byes", "calls", "active", "answered", "ended")}
-        return {key: count for key, count in found.items() if count}
+        """By proxy and table, of how many calls a proxy knows anything, and of which."""
+        found = {}
+        for name in checks.PROXIES:
+            for table in ("ringing", "last", "byes", "calls", "active", "answered", "ended"):
+                told = nodes.Node(self.folder, name).ask("kamcmd", "htable.dump", table).stdout
+                if calls := re.findall(r"name: (\S+)", told):
+                    found[name, table] = len(calls), *calls[:2]
+        return found
 
 
 def configuration(folder):
