@@ -438,12 +438,12 @@ def doubled(folder):
     forgotten(folder, "after a call whose INVITE came twice")
 
 
-# In place of `ip`, which a proxy asks whether the address is here: 3 s later.
-SLOW_IP = """
-cp /usr/bin/ip /opt/ip
-printf '#!/bin/sh\\ncase "$*" in *"address show to "*) sleep 3 ;; esac\\nexec /opt/ip "$@"\\n' >/opt/slow-ip
-chmod 755 /opt/ip /opt/slow-ip
-mount --bind /opt/slow-ip /usr/bin/ip
+# In place of `grep`, by which a proxy looks whether the address is here: 3 s later.
+SLOW_GREP = """
+cp /usr/bin/grep /opt/grep
+printf '#!/bin/sh\\ncase "$*" in */proc/net/fib_trie) sleep 3 ;; esac\\nexec /opt/grep "$@"\\n' >/opt/slow-grep
+chmod 755 /opt/grep /opt/slow-grep
+mount --bind /opt/slow-grep /usr/bin/grep
 """
 
 
@@ -456,7 +456,7 @@ def gone_on(folder):
         row = re.search(rf"name: {re.escape(call)}\s+value: (\S+)", owner("kamcmd", "htable.dump", "ringing"))[1]
         here, _, cseq, *_ = row.split("|")
         [lost] = {nodes.address(name) for name in checks.PBXS} - {here}
-        owner("sh", "-ec", SLOW_IP)
+        owner("sh", "-ec", SLOW_GREP)
         try:
             owner("kamcmd", "htable.sets", "ringing", call, f"{lost}|again|{cseq}")
             owner("kamcmd", "htable.sets", "doomed", call, f"again/{lost}")
@@ -465,7 +465,7 @@ def gone_on(folder):
             owner("kamcmd", "htable.sets", "ringing", call, row)
             time.sleep(3.5)
         finally:
-            owner("umount", "--lazy", "/usr/bin/ip")
+            owner("umount", "--lazy", "/usr/bin/grep")
         left_by = owner("kamcmd", "htable.dump", "left")
         check(call not in left_by, f"a call that rings at another PBX than the lost one is taken from it as well: {left_by}")
         outcome = a("outcome", call)
