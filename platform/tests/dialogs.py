@@ -456,12 +456,12 @@ def gone_on(folder):
         row = re.search(rf"name: {re.escape(call)}\s+value: (\S+)", owner("kamcmd", "htable.dump", "ringing"))[1]
         here, _, cseq, *_ = row.split("|")
         [lost] = {nodes.address(name) for name in checks.PBXS} - {here}
+        process = re.search(r"PID: (\d+)\s+DSC: RTIMER EXEC child=0 timer=lost", owner("kamcmd", "core.psx"))[1]
         owner("sh", "-ec", SLOW_GREP)
         try:
             owner("kamcmd", "htable.sets", "ringing", call, f"{lost}|again|{cseq}")
             owner("kamcmd", "htable.sets", "doomed", call, f"again/{lost}")
-            # They are looked up each second.
-            time.sleep(1.5)
+            nodes.wait(lambda: owner.ask("pgrep", "--parent", process).returncode == 0, "the proxy does not look for calls of a lost PBX", patience=5)
             owner("kamcmd", "htable.sets", "ringing", call, row)
             time.sleep(3.5)
         finally:

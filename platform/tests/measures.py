@@ -55,9 +55,6 @@ class Measures:
         self.calls = {key: call for key, call in records.items() if not call["src"].startswith(f"{capture.VIRTUAL}:")}
         self.halves = {key: call for key, call in records.items() if key not in self.calls}
         self.answered = {key: call for key, call in self.calls.items() if call["answer_us"]}
-        # Whose telephone hung up as their PBX was started again, which says that it knows no such call: that ends it as well (RFC 3261, 15.1.1). SIPp
-        # takes it for a failure, if it has no BYE of the proxy yet.
-        self.unknown = {call for _, call in capture.replies(self.path, ("481",))} & self.answered.keys()
         # Those that a PBX has ended itself since it heard nothing of them, as their telephone sent nothing: else the platform lost the sound.
         speaks = {each["call_id"] for each in self.streams if not each["src"].startswith(f"{capture.VIRTUAL}:")}
         self.forgotten = {call for *_, text, call in capture.messages(self.path, ("BYE ",)) if b"\r\nUser-Agent: PBX" in text
@@ -68,12 +65,11 @@ class Measures:
         refused = {key for key, call in self.calls.items() if call["final_code"] == 503}
         check(succeeded > 0, "no call succeeded")
         told = [line for each in self.run.begun for line in each.complaints()]
-        ended = failed - len(refused)
-        check(0 <= ended <= len(self.unknown), f"{failed} calls failed, {len(refused)} by 503: {self.ended}; SIPp says {told[:4]}")
+        check(failed == len(refused), f"{failed} calls failed, {len(refused)} by 503: {self.ended}; SIPp says {told[:4]}")
         self.refuses(refused)
         silent = sorted(key for key, call in self.calls.items() if not call["final_code"])
         check(not silent, f"{len(silent)} calls got no final answer: {silent[:3]}")
-        made, answered = succeeded + failed + left, succeeded + ended + left
+        made, answered = succeeded + failed + left, succeeded + left
         check(len(self.calls) == made, f"ringtap finds {len(self.calls)} calls, SIPp made {made}")
         check(len(self.answered) == answered, f"ringtap finds {len(self.answered)} answered calls, SIPp {answered}")
         self.never_hung_up(left)
@@ -86,7 +82,7 @@ class Measures:
         self.outage_as_ringtap_has_it(ended, refused)
         return {"kind": self.run.kind, "established": self.run.established, "rate": self.run.rate, "service": self.outage, **self.waits(), "gap": self.gap(),
                 "ended": max((end - self.failed_at for end in cut), default=None), "rings": max(rings, default=None),
-                "calls": len(self.calls), "failed": len(refused), "left": left + len(self.forgotten), "ended_by_proxy": len(cut)}
+                "calls": len(self.calls), "failed": failed, "left": left + len(self.forgotten), "ended_by_proxy": len(cut)}
 
     def never_hung_up(self, left):
         """SIPp now and then forgets a call on a busy machine, seen where 180 came a millisecond after 200: it sends no sound, counts neither end of
@@ -182,11 +178,13 @@ class Measures:
         callers = {key for key, call in self.answered.items() if call["released_by"] == "callee"} - self.forgotten
         # Who hung up when the PBX was silent already was told so in the end, and needs no BYE.
         unheard = {call for _, call in capture.replies(self.path, ("408",))}
+        # Who did as it had started again was told that it knows no such call, and may have had BYE just before.
+        unknown = {call for _, call in capture.replies(self.path, ("481",))} & self.answered.keys()
         through = self.known.callers if self.known else set()
-        strange = (unheard | self.unknown) - through - self.either()
+        strange = (unheard | unknown) - through - self.either()
         check(not strange, f"408 or 481 for calls that do not go through a lost PBX: {sorted(strange)[:3]}")
         callees = {key for key, call in self.halves.items() if call["end_us"] and call["duration_ms"] and call["duration_ms"] < self.run.seconds * 1000}
-        same(callers, through - unheard, self.either() | self.unknown, "callers who got BYE since their PBX is lost")
+        same(callers, through - unheard, self.either() | unknown, "callers who got BYE since their PBX is lost")
         same(callees, self.known.callees if self.known else set(), self.either(), "telephones that got BYE since their PBX is lost")
         ends = [self.calls[key]["end_us"] / 1e6 for key in callers] + [self.halves[key]["end_us"] / 1e6 for key in callees]
         return ends, callers | callees
