@@ -239,9 +239,11 @@ class Run:
 
 
 def configuration(folder):
-    """What the platform is configured by, and the telephones of the tests, as a digest: figures of another one are not these."""
+    """What the platform is configured by, who switches its nodes, and the telephones of the tests, as a digest: figures of another one
+    are not these."""
     platform = HERE.parent
-    files = [*(platform / "roles").rglob("*"), *(platform / "group_vars").rglob("*"), *(platform / "inventories/here").rglob("*"), *HERE.glob("*.xml")]
+    files = [*(platform / "roles").rglob("*"), *(platform / "group_vars").rglob("*"), *(platform / "inventories/here").rglob("*"),
+             platform / "here/outside.py", *HERE.glob("*.xml")]
     digest = hashlib.sha256()
     for path in sorted(path for path in files if path.is_file()):
         digest.update(f"{path.relative_to(platform)}\0".encode() + path.read_bytes())
