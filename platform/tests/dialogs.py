@@ -30,6 +30,8 @@ SOON = 300
 RINGS = 180
 # And that of one of which its PBX has said 100 alone (timer_trying); how long a PBX says no more in a test of that.
 GIVES_UP, SAYS_NOTHING = 5, 4
+# When a PBX answers that is to be heard just before an INVITE is repeated for the third time, after 3.5 s.
+MEETS = 3.2
 
 
 def kill(folder):
@@ -438,6 +440,48 @@ def doubled(folder):
     forgotten(folder, "after a call whose INVITE came twice")
 
 
+def crossed(folder):
+    """A call went to its PBX through a proxy that has lost the address since. What the PBX answers waits in the next proxy for an rtpengine that is slow
+    as the INVITE comes again: who calls gets one answer. Then the answer has gone on as an INVITE comes that was sent before it: no other call begins."""
+    pbxs = [nodes.Node(folder, name) for name in checks.PBXS]
+    for pbx in pbxs:
+        pbx("asterisk", "-rx", f"dialplan set global DELAY {MEETS}")
+    try:
+        for waits in (True, False):
+            what = f"a call whose answer {'waits' if waits else 'has gone on'} as its INVITE comes again by another proxy"
+            with telephones_of(folder, a=("1071", "udp")) as [a]:
+                a("mode", "answer" if waits else "patient")
+                begun = time.monotonic()
+                a.tell("call", telephones.SILENT)
+                # Its INVITE comes again after 0.5, 1.5, 3.5 and 7.5 s: by the next proxy as the answer waits, not before.
+                time.sleep(1.6)
+                services.move(folder)
+                owner, left = nodes.Node(folder, checks.owner(folder)), begun + MEETS - 0.2 - time.monotonic()
+                check(left > 0, f"the address took too long to move for this test: {-left:.1f} s")
+                if waits:
+                    time.sleep(left)
+                    owner("systemctl", "kill", "--signal=STOP", "rtpengine")
+                    time.sleep(max(0, begun + 3.7 - time.monotonic()))
+                    owner("systemctl", "kill", "--signal=CONT", "rtpengine")
+                told = a.told()
+                check(told["code"] == 200, f"{what}: {told}")
+                call = told["call"]
+                if not waits:
+                    a("resend", call)
+                # For as long as another PBX would say nothing.
+                for _ in range(5):
+                    a.hears(call, a.user, what, 1)
+                check(a("answers", call)["count"] == 1, f"{what} is answered by two PBXs")
+                for step in ("hold", "resume", "bye"):
+                    answer = a(step, call)
+                    check(answer["code"] == 200, f"{step} in {what}: {answer}")
+            checks.wait(folder)
+            forgotten(folder, f"after {what}")
+    finally:
+        for pbx in pbxs:
+            pbx("asterisk", "-rx", "dialplan set global DELAY 0")
+
+
 # In place of `grep`, by which a proxy looks whether the address is here: 3 s later.
 SLOW_GREP = """
 cp /usr/bin/grep /opt/grep
@@ -582,8 +626,8 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, doubled, gone_on,
-                                         proxies, replicated, mailbox)}
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, doubled, crossed,
+                                         gone_on, proxies, replicated, mailbox)}
 
 
 def main():

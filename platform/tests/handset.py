@@ -16,6 +16,7 @@ or `last` told.
     digit CALL DIGIT          by RFC 4733; info CALL DIGIT by INFO, the code
     refer CALL NUMBER         the code of REFER, and of the new call as it is told by NOTIFY
     attended CALL OTHER       the same: who is in CALL and who is in OTHER are to talk with each other
+    resend CALL               its INVITE once more, as if it had been on its way until now
     bye CALL                  the code
     answers CALL              how many others have answered it
     state CALL                up, ended (by itself) or released (by the other side)
@@ -442,6 +443,10 @@ class Handset:
         while call.key not in self.rung and time.monotonic() < end:
             time.sleep(0.01)
         return {"rings": call.key in self.rung, "call": call.key}
+
+    def resend(self, key):
+        self.wire.send(self.calls[key].invite)
+        return {}
 
     def outcome(self, key):
         return self.results[key].get(timeout=PATIENCE)
