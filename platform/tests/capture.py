@@ -1,5 +1,6 @@
 """A bounded capture of what telephones send and receive, and what ringtap makes of it."""
 
+import argparse
 import json
 import os
 import re
@@ -158,6 +159,14 @@ def late_packets(path, address):
             former |= {current}
             current = mac
     return late
+
+
+def program(text):
+    """The ringtap that an option names: a run takes minutes before it is asked for anything."""
+    path = Path(text)
+    if not os.access(path, os.X_OK) or path.is_dir():
+        raise argparse.ArgumentTypeError(f"{path} is no program: `make release` makes target/release/ringtap, `cargo build -p ringtap` target/debug/ringtap")
+    return path
 
 
 def records(ringtap, path):

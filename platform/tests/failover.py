@@ -304,7 +304,7 @@ def table(found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ringtap", type=Path, required=True, help="the program")
+    parser.add_argument("--ringtap", type=capture.program, required=True, help="the program")
     parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
     parser.add_argument("--repeat", type=int, default=1, help="runs of each kind, those of earlier commands counted")
     parser.add_argument("--calls", type=int, default=10, help="calls that are established when it fails; at most 300")

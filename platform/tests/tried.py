@@ -17,6 +17,7 @@ sys.path[:0] = [str(HERE.parent / "here"), str(HERE.parent)]
 # Beside one that is up.
 os.environ.setdefault("PLATFORM_PREFIX", "ringtap-tried-")
 
+import capture  # noqa: E402
 import nodes  # noqa: E402
 
 # Where others use the processors, a member of the cluster and a PBX may be silent for longer before they are taken for lost.
@@ -68,7 +69,7 @@ def step(name, *command):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ringtap", type=Path, required=True, help="the program")
+    parser.add_argument("--ringtap", type=capture.program, required=True, help="the program")
     parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform-tried")
     parser.add_argument("--roots", type=Path, default=HERE.parents[1] / "target/platform/roots", help="where roots of Debian are, or are made")
     options = parser.parse_args()

@@ -157,7 +157,7 @@ TESTS = {test.__name__: test for test in (probes, hep)}
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--ringtap", type=Path, required=True, help="the program")
+    parser.add_argument("--ringtap", type=capture.program, required=True, help="the program")
     parser.add_argument("--folder", type=Path, default=HERE.parents[1] / "target/platform")
     parser.add_argument("tests", nargs="*", metavar="TEST", default=[], help=", ".join(TESTS))
     options = parser.parse_args()
