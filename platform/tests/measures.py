@@ -39,6 +39,19 @@ def same(found, expected, either, what):
           f"{len(surplus)} too many {sorted(surplus)[:3]}")
 
 
+def causes_of(moves, gaps, clear, told, refused):
+    """What the causes may be that ringtap tells, of all failovers of the address in one run: by the gaps that its packets have, those of them that clearly
+    are outages, and the outages that ringtap tells."""
+    if not moves:
+        # Silent, and still where it was: these packets do not tell a switch that was out from that (docs/decisions/045-availability.md).
+        return [{"pbx_lost"}] if told else [set()]
+    expected = [{"proxy_lost"}] if clear else [{"address_moved"}] if not gaps else [{"proxy_lost"}, {"address_moved"}]
+    # Scenario 3: it refuses the calls that rang, which is an outage of its own if they are three or more in a row.
+    expected += [each | {"refusing"} for each in expected if len(refused) >= 3]
+    # An outage beside that of the move, on a machine that is busy: the address is where it was.
+    return expected + [each | {"pbx_lost"} for each in expected if len(told) > ("proxy_lost" in each)]
+
+
 class Measures:
     """Of one run: how many calls of each batch succeeded, failed and have no end as SIPp counted them, its captures, and between which moments
     the failure was made."""
@@ -206,17 +219,7 @@ class Measures:
         failovers = [each for each in found if each["type"] == "failover" and (any(name.startswith(capture.VIRTUAL) for name in each["services"])
                                                                               or any(sign["address"] == capture.VIRTUAL for sign in each["evidence"]))]
         causes = {cause for each in failovers for cause in each["causes"]}
-        if self.of.moves:
-            expected = [{"proxy_lost"}] if clear else [{"address_moved"}] if not gaps else [{"proxy_lost"}, {"address_moved"}]
-            # Scenario 3: it refuses the calls that rang, which is an outage of its own if they are three or more in a row.
-            expected += [each | {"refusing"} for each in expected if len(refused) >= 3]
-        else:
-            # Silent, and still where it was: these packets do not tell a switch that was out from that (docs/decisions/045-availability.md).
-            expected = [{"pbx_lost"}] if clear else [set()]
-        # Where the packets have a gap that is hardly an outage, or hardly none, beside that of a failure, as on a busy machine: the address is silent there and
-        # stays where it is, as above.
-        if len(gaps) > (1 if clear else 0):
-            expected += [each | {"pbx_lost"} for each in expected]
+        expected = causes_of(self.of.moves, gaps, clear, told, refused)
         check(causes in expected, f"ringtap says that the cause is {sorted(causes)}, not {expected}")
         if clear:
             ends = [later for earlier, later in zip(answers, answers[1:]) if any(abs(later - earlier - each) < EXACT for each in told)]

@@ -14,7 +14,26 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "here"), str(HERE.parent)]
 
 import failover  # noqa: E402
 import nodes  # noqa: E402
-from measures import Wrong  # noqa: E402
+from measures import Wrong, causes_of  # noqa: E402
+
+
+class Causes(unittest.TestCase):
+    """What ringtap may say of a run whose address was silent for these times, of which it tells these as outages."""
+
+    def test_moved(self):
+        self.assertEqual(causes_of(True, [], [], [], []), [{"address_moved"}])
+        self.assertEqual(causes_of(True, [1.4], [1.4], [1.4], []), [{"proxy_lost"}])
+        self.assertEqual(causes_of(True, [0.45], [], [], []), [{"proxy_lost"}, {"address_moved"}])
+        # It may be that of the move, or another one; not both.
+        self.assertEqual(causes_of(True, [0.56], [], [0.56], []), [{"proxy_lost"}, {"address_moved"}, {"address_moved", "pbx_lost"}])
+        self.assertEqual(causes_of(True, [1.4, 0.6], [1.4], [1.4, 0.6], []), [{"proxy_lost"}, {"proxy_lost", "pbx_lost"}])
+        self.assertIn({"proxy_lost", "refusing"}, causes_of(True, [1.4], [1.4], [1.4], ["one", "two", "three"]))
+
+    def test_stays(self):
+        self.assertEqual(causes_of(False, [], [], [], []), [set()])
+        self.assertEqual(causes_of(False, [0.45], [], [], []), [set()])
+        self.assertEqual(causes_of(False, [0.53], [], [0.53], []), [{"pbx_lost"}])
+        self.assertEqual(causes_of(False, [6.0], [6.0], [6.0], []), [{"pbx_lost"}])
 
 
 class Kept(unittest.TestCase):
