@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::thread;
 use std::time::Duration;
 
@@ -117,13 +118,49 @@ fn log_off(user: &[u8], id: u8) {
 fn users(from: &mut u32, count: u32) {
     let numbers = *from..*from + count;
     *from = numbers.end;
-    inject_on(
-        "vd",
-        numbers.flat_map(|number| {
-            ["203.0.113.7:4000", "203.0.113.8:4000"]
-                .map(|src| packet(src, "198.51.100.1:6000", &number.to_be_bytes()))
-        }),
-    );
+    send_users(numbers);
+}
+
+/// Sends a packet of bob's address and one of another one for each number.
+fn send_users(numbers: impl Iterator<Item = u32>) {
+    let pair = |number: u32| {
+        ["203.0.113.7:4000", "203.0.113.8:4000"]
+            .map(|src| packet(src, "198.51.100.1:6000", &number.to_be_bytes()))
+    };
+    inject_on("vd", numbers.flat_map(pair));
+}
+
+/// Logs on and off while the users' packets pass. What passes in between is counted, not timed: on a busy
+/// machine they pass slowly.
+fn change_while_users_send() {
+    let (sent, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
+    let pass = |count: u32| {
+        let due = sent.load(Relaxed).saturating_add(count);
+        while sent.load(Relaxed) < due {
+            thread::sleep(Duration::from_millis(5));
+        }
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let going_on = (0..20_000).take_while(|_| !is_over.load(Relaxed));
+            send_users(going_on.inspect(|number| sent.store(number + 1, Relaxed)));
+            // Nobody waits for more than there are.
+            sent.store(u32::MAX, Relaxed);
+        });
+        for round in 0..8 {
+            pass(80);
+            log_on(BOB, 2 * round + 1);
+            pass(80);
+            if round % 2 == 0 {
+                log_off(BOB, 2 * round + 1);
+                pass(25);
+            }
+            // Somebody else has the address next.
+            log_on(ALICE, 2 * round + 2);
+        }
+        pass(80);
+        is_over.store(true, Relaxed);
+    });
 }
 
 /// Numbers of the packets that are in content, in order.
@@ -171,19 +208,7 @@ fn inside_same() {
     pair.officers.approve(number);
     let (mut probe, mut daemon) = (started(&mut pair.probe), started(&mut pair.sniffer));
     probe.until("the sniffer has all", |_| sniffer(&probe_dir)["report"]["orders"][0]["liid"] == "LI-QUAGGA");
-    let sending = thread::spawn(|| users(&mut 0, 4_000));
-    for round in 0..8 {
-        thread::sleep(Duration::from_millis(150));
-        log_on(BOB, 2 * round + 1);
-        thread::sleep(Duration::from_millis(150));
-        if round % 2 == 0 {
-            log_off(BOB, 2 * round + 1);
-            thread::sleep(Duration::from_millis(50));
-        }
-        // Somebody else has the address next.
-        log_on(ALICE, 2 * round + 2);
-    }
-    sending.join().unwrap();
+    change_while_users_send();
     probe.until("both have followed all", |_| {
         let (own, told) = (&report(&probe_dir)["orders"][0]["packets"], sniffer(&probe_dir));
         own.as_u64() > Some(500) && told["report"]["orders"][0]["packets"] == *own
