@@ -134,19 +134,18 @@ fn send_users(numbers: impl Iterator<Item = u32>) {
 /// machine they pass slowly.
 fn change_while_users_send() {
     let (sent, is_over) = (AtomicU32::new(0), AtomicBool::new(false));
-    let pass = |count: u32| {
-        let due = sent.load(Relaxed).saturating_add(count);
-        while sent.load(Relaxed) < due {
-            thread::sleep(Duration::from_millis(5));
-        }
-    };
     thread::scope(|scope| {
-        scope.spawn(|| {
+        let sender = scope.spawn(|| {
             let going_on = (0..20_000).take_while(|_| !is_over.load(Relaxed));
             send_users(going_on.inspect(|number| sent.store(number + 1, Relaxed)));
-            // Nobody waits for more than there are.
-            sent.store(u32::MAX, Relaxed);
         });
+        let pass = |count: u32| {
+            let due = sent.load(Relaxed) + count;
+            while sent.load(Relaxed) < due {
+                assert!(!sender.is_finished(), "no more packets of users");
+                thread::sleep(Duration::from_millis(5));
+            }
+        };
         for round in 0..8 {
             pass(80);
             log_on(BOB, 2 * round + 1);
