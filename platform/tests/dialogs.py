@@ -32,6 +32,8 @@ RINGS = 180
 GIVES_UP, SAYS_NOTHING = 5, 4
 # When a PBX answers that is to be heard just before an INVITE is repeated for the third time, after 3.5 s.
 MEETS = 3.2
+# For how long requests in a call are lost: what is repeated after 0.5, 1.5 and 3.5 s is lost too, and what is after 7.5 s is answered.
+UNANSWERED = 5
 
 
 def kill(folder):
@@ -294,6 +296,41 @@ def slow(folder):
         b("mode", "slow")
         talk(a, b, "a telephone that is slow is called")
     forgotten(folder, "after a call to a telephone that is slow")
+
+
+def delayed(folder):
+    """Requests in a call that get no answer for seconds, as where packets are lost: they are repeated until they have one, and no call ends of it."""
+    with telephones_of(folder, a=("1071", "udp"), b=("1072", "udp"), c=("1073", "udp"), d=("1074", "udp")) as (a, b, c, d):
+        for each in (a, b, c, d):
+            each.registers()
+        first, other = talk(a, b, "before packets are lost", hang_up=False)
+        second, _ = talk(c, d, "before packets are lost", hang_up=False)
+        with lost_by_pbxs(folder, b"INVI", b"BYE "):
+            a.tell("hold", first)
+            c.tell("bye", second)
+            time.sleep(UNANSWERED)
+        for each, what, told in ((a, "a hold", {"code": 200, "other": "recvonly"}), (c, "a BYE", {"code": 200})):
+            got = each.told()
+            check(got == told, f"{what} without an answer for {UNANSWERED} s: {got}")
+        check(a("resume", first) == {"code": 200, "other": "sendrecv"}, "a call cannot be resumed after a hold that was answered late")
+        time.sleep(1)
+        a.hears(first, b.user, "after a hold that was answered late")
+        ended(a, first, b, other, "after a hold that was answered late")
+    forgotten(folder, "after requests that were answered late")
+
+
+@contextlib.contextmanager
+def lost_by_pbxs(folder, *beginnings):
+    """The PBXs lose SIP messages that begin with these four bytes each."""
+    found = ", ".join(f"0x{each.hex()}" for each in beginnings)
+    rule = f"add table inet lost {{ chain in {{ type filter hook input priority -300; udp dport 5060 @th,64,32 {{ {found} }} drop; }}; }}"
+    try:
+        for name in checks.PBXS:
+            nodes.Node(folder, name)("nft", rule)
+        yield
+    finally:
+        for name in checks.PBXS:
+            nodes.Node(folder, name).ask("nft", "delete table inet lost")
 
 
 def barred(folder):
@@ -626,7 +663,7 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
-TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, barred, given_up, answered_late, unrung, doubled, crossed,
+TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, delayed, barred, given_up, answered_late, unrung, doubled, crossed,
                                          gone_on, proxies, replicated, mailbox)}
 
 
