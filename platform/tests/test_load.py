@@ -69,11 +69,14 @@ class Statistics(unittest.TestCase):
 
 
 class Search(unittest.TestCase):
+    def found(self, carries, first):
+        return search.in_turn({"it": search.highest(first, 2000)}, lambda _, rate, attempt: carries(rate, attempt))["it"]
+
     def test_finds_it(self):
         for true in (*range(0, 200), 333, 999, 1000, 1001, 1999, 2000, 5000):
             for first in (1, 20, 150):
                 tried = []
-                found = search.highest(lambda rate, _: tried.append(rate) or rate <= true, first, 2000)
+                found = self.found(lambda rate, _: tried.append(rate) or rate <= true, first)
                 self.assertLessEqual(found, min(true, 2000))
                 self.assertGreaterEqual(found + max(1, 0.05 * found), min(true, 2000), f"{true} from {first}")
                 self.assertLess(len(tried), 40)
@@ -86,7 +89,14 @@ class Search(unittest.TestCase):
             hiccup = rate not in tried
             tried.add(rate)
             return rate <= 100 and not hiccup
-        self.assertGreaterEqual(search.highest(carries, 20, 2000), 95)
+        self.assertGreaterEqual(self.found(carries, 20), 95)
+
+    def test_in_turn(self):
+        true, tried = {"one": 45, "platform": 300}, []
+        found = search.in_turn({name: search.highest(20, 2000) for name in true}, lambda name, rate, _: tried.append(name) or rate <= true[name])
+        self.assertEqual({name: true[name] >= rate >= 0.95 * true[name] - 1 for name, rate in found.items()}, {"one": True, "platform": True})
+        fewest = 2 * min(map(tried.count, true))
+        self.assertEqual(tried[:fewest], ["one", "platform"] * (fewest // 2))
 
 
 class Results(unittest.TestCase):
@@ -98,16 +108,17 @@ class Results(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(load, "configuration", lambda folder: "one"):
             platform = self.platform(folder)
             platform.keep("one-1", {"failed": 1})
-            platform.keep("highest-one", {"step": [1, 20, 1], "failed": 0})
+            platform.keep("highest", {"step": [1, "one", 20, 1], "failed": 0})
             with open(Path(folder) / "load.jsonl", "a") as file:
                 file.write(json.dumps({**platform.key("one-1"), "failed": 2})[:-9])
             self.assertEqual([each["failed"] for each in platform.found("one-1")], [1])
-            self.assertEqual(platform.found("highest-one"), [])
-            self.assertEqual(len(platform.found("highest-one", [1, 20, 1])), 1)
-            self.assertEqual(platform.found("highest-one", [2, 20, 1]), [])
+            self.assertEqual(platform.found("highest"), [])
+            self.assertEqual(len(platform.found("highest", [1, "one", 20, 1])), 1)
+            self.assertEqual(platform.found("highest", [1, "platform", 20, 1]), [])
+            self.assertEqual(platform.found("highest", [2, "one", 20, 1]), [])
             self.assertEqual(platform.key("steady")["asked"], 0)
             for highest in (60, 110, 100):
-                platform.keep("highest-platform", {"highest": highest})
+                platform.keep("highest", {"one": 50, "platform": highest})
             self.assertEqual(platform.key("steady")["asked"], 90)
             self.assertEqual(self.platform(folder, rate=42).key("steady")["asked"], 42)
             for other in (self.platform(folder, duration=30), self.platform(folder, cpu={"pbx": 0.5})):
