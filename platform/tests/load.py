@@ -271,9 +271,9 @@ def carried(rate, figures):
 
 
 def a_call(figures, seconds):
-    """Milliseconds of processor time of the PBXs for a call: how fast the machine was, and what is left when nothing is asked counts too."""
+    """Milliseconds of processor time of the PBXs for a call that succeeded: it says how fast the machine was. What they do without calls counts too."""
     used = sum(share for name, share in figures["processors"].items() if name in checks.PBXS)
-    return 1000 * used * seconds / figures["generated"]
+    return 1000 * used * seconds / max(1, figures["successful"])
 
 
 def configuration(folder):
@@ -340,7 +340,7 @@ def table(platform, names):
         print(f"highest: {which}: {spread([each[which] for each in highest], True)} calls a second without a limit of active calls "
               f"(median / 95th / worst of {len(highest)})")
     # Of one run, whose steps the machine was equally fast for.
-    if ratios := [each["platform"] / each["one"] for each in highest if each["one"]]:
+    if ratios := [each["platform"] / each["one"] if each["one"] else 0.0 for each in highest]:
         print(f"two PBXs carry {spread(ratios, True)} times as much as one; the paper: {PAPER_RATIO}, to be {RATIO} at least")
         if statistics.median(ratios) < RATIO and "highest" in names:
             wrong.append(f"two PBXs carry {statistics.median(ratios):.2f} times as much as one, less than {RATIO}")

@@ -1,6 +1,8 @@
 """What load.py makes of what SIPp, rtpengine and Asterisk say, and its search, without a platform: python3 -m unittest discover platform/tests."""
 
 import argparse
+import contextlib
+import io
 import json
 import sys
 import tempfile
@@ -143,6 +145,20 @@ class Results(unittest.TestCase):
         self.assertTrue(load.carried(100, good))
         for wrong in ({"failed": 2}, {"generated": 9999}, {"rate": 94.0}, {"events": ["pbx failed on pbx1"]}):
             self.assertFalse(load.carried(100, {**good, **wrong}), wrong)
+
+    def test_processor_time_of_a_call(self):
+        figures = {"processors": {"proxy1": 0.5, "pbx1": 0.1, "pbx2": 0.14}, "successful": 4800}
+        self.assertAlmostEqual(load.a_call(figures, 60), 3.0)
+        self.assertAlmostEqual(load.a_call({**figures, "successful": 0}, 60), 14400)
+
+    def test_ratio(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(load, "configuration", lambda folder: "one"):
+            platform = self.platform(folder)
+            for each, count in (((40, 80), 0), ((40, 40), 1), ((0, 0), 1)):
+                platform.keep("highest", dict(zip(load.SEARCHED, each)))
+                with contextlib.redirect_stdout(io.StringIO()):
+                    self.assertEqual(len(load.table(platform, ("highest",))), count, each)
+                    self.assertEqual(load.table(platform, ("media",)), [])
 
     def test_spread(self):
         values = list(range(1, 101))
