@@ -165,6 +165,48 @@ def bars(folder):
             check(got.startswith("SIP/2.0 400"), f"an INVITE with {barred!r} is answered {got!r}")
 
 
+# Sends its standard input from the address that is named first; prints the first line of the answer, and that of what came to port 5501.
+RELAYED = """
+import socket, sys
+s, other = (socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2))
+for each, port in ((s, 5500), (other, 5501)):
+    each.bind((sys.argv[1], port))
+    each.settimeout(2)
+s.sendto(sys.stdin.buffer.read(), (sys.argv[2], 5060))
+for each in (s, other):
+    try:
+        print(each.recv(4096).decode().split("\\r\\n")[0])
+    except TimeoutError:
+        print("nothing")
+"""
+
+
+def relay(folder):
+    """A request that says that it belongs to a call goes from a telephone to a PBX, and to nobody else, whatever its Route headers say."""
+    route = f"Route: <sip:{telephones.VIRTUAL};lr>\r\n"
+    elsewhere = f"sip:s@{STRANGER}:5501"
+    with stranger(folder):
+        def asked(method, uri, routes):
+            message = (f"{method} {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {STRANGER}:5500;branch=z9hG4bK{time.monotonic_ns()}\r\n{routes}"
+                       f"From: <sip:101@{telephones.VIRTUAL}>;tag=s\r\nTo: <sip:102@{telephones.VIRTUAL}>;tag=t\r\nCall-ID: relay{time.monotonic_ns()}\r\n"
+                       f"CSeq: 1 {method}\r\nContact: <sip:s@{STRANGER}:5500>\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n")
+            return nodes.run(*telephones.INSIDE, sys.executable, "-c", RELAYED, STRANGER, telephones.VIRTUAL, given=message).splitlines()
+        pbx = f"sip:600@{nodes.address('pbx1')}:5060"
+        for method, uri, routes in (("BYE", elsewhere, route), ("INVITE", elsewhere, route), ("ACK", elsewhere, route),
+                                    ("MESSAGE", pbx, f"{route}Route: <{elsewhere};lr>\r\n"), ("BYE", elsewhere + ";alias=10.77.1.1~5501~1", route)):
+            answer, reached = asked(method, uri, routes)
+            check(reached == "nothing", f"a stranger's {method} to {uri} by {routes.split()} is relayed: {reached}")
+            check(answer.startswith("SIP/2.0 404") or method == "ACK" and answer == "nothing", f"a stranger's {method} to {uri} is answered {answer!r}")
+        answer, _ = asked("BYE", pbx, route)
+        check(answer.startswith("SIP/2.0 481"), f"a PBX answers a BYE of a call that it does not have: {answer!r}")
+        with Sender() as sender:
+            for number in range(150):
+                sender.send(invite(number).replace(b"INVITE", b"BYE").replace(b">\r\nCall-ID", b">;tag=t\r\n" + route.encode() + b"Call-ID")
+                            .replace(telephones.VIRTUAL.encode() + b" SIP", STRANGER.encode() + b" SIP", 1))
+                time.sleep(0.02)
+        assert_banned(folder, "has requests relayed elsewhere")
+
+
 def flood(folder):
     """More requests in two seconds than a source may make."""
     with stranger(folder), Sender() as sender:
@@ -580,7 +622,7 @@ def active_on_both(folder, count):
     return all(nodes.Node(folder, name).ask("kamcmd", "dispatcher.list").stdout.count("FLAGS: AP") == count for name in checks.PROXIES)
 
 
-TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, bars, flood, guessing, minutes, beside, together, secure, broken, alarms,
+TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, bars, relay, flood, guessing, minutes, beside, together, secure, broken, alarms,
                                          backup, renewal, voicemail, blackout, upgrade, upgrade_all)}
 # Takes up to half an hour: only when it is named.
 LONG = ("upgrade_all",)
