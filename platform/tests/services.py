@@ -182,23 +182,34 @@ for each in (s, other):
 
 
 def relay(folder):
-    """A request that says that it belongs to a call goes from a telephone to a PBX, and to nobody else, whatever its Route headers say."""
-    route = f"Route: <sip:{telephones.VIRTUAL};lr>\r\n"
-    elsewhere = f"sip:s@{STRANGER}:5501"
+    """A request that says that it belongs to a call goes from a telephone to a PBX, and to nobody else, whatever its Route headers say; so does a
+    reply to what nobody has asked, whatever its Via headers say. A PBX has no such call."""
+    route, third = f"Route: <sip:{telephones.VIRTUAL};lr>\r\n", f"sip:s@{STRANGER}:5501"
     with stranger(folder):
-        def asked(method, uri, routes):
-            message = (f"{method} {uri} SIP/2.0\r\nVia: SIP/2.0/UDP {STRANGER}:5500;branch=z9hG4bK{time.monotonic_ns()}\r\n{routes}"
-                       f"From: <sip:101@{telephones.VIRTUAL}>;tag=s\r\nTo: <sip:102@{telephones.VIRTUAL}>;tag=t\r\nCall-ID: relay{time.monotonic_ns()}\r\n"
-                       f"CSeq: 1 {method}\r\nContact: <sip:s@{STRANGER}:5500>\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n")
+        def asked(first, path, method):
+            """The first line of the answer, and of what came to the third."""
+            unique = time.monotonic_ns()
+            message = (f"{first}\r\n{path.format(branch=f'z9hG4bK{unique}')}From: <sip:101@{telephones.VIRTUAL}>;tag=s\r\n"
+                       f"To: <sip:102@{telephones.VIRTUAL}>;tag=t\r\nCall-ID: relay{unique}\r\nCSeq: 1 {method}\r\n"
+                       f"Contact: <sip:s@{STRANGER}:5500>\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n")
             return nodes.run(*telephones.INSIDE, sys.executable, "-c", RELAYED, STRANGER, telephones.VIRTUAL, given=message).splitlines()
-        pbx = f"sip:600@{nodes.address('pbx1')}:5060"
-        for method, uri, routes in (("BYE", elsewhere, route), ("INVITE", elsewhere, route), ("ACK", elsewhere, route),
-                                    ("MESSAGE", pbx, f"{route}Route: <{elsewhere};lr>\r\n"), ("BYE", elsewhere + ";alias=10.77.1.1~5501~1", route)):
-            answer, reached = asked(method, uri, routes)
+
+        def request(method, uri, routes):
+            return asked(f"{method} {uri} SIP/2.0", f"Via: SIP/2.0/UDP {STRANGER}:5500;branch={{branch}}\r\n{routes}", method)
+        pbx = f"{nodes.address('pbx1')}:5060"
+        for method, uri, routes in (("BYE", third, route), ("INVITE", third, route), ("ACK", third, route),
+                                    ("MESSAGE", f"sip:600@{pbx}", f"{route}Route: <{third};lr>\r\n"), ("BYE", f"{third};alias={STRANGER}~5501~1", route)):
+            answer, reached = request(method, uri, routes)
             check(reached == "nothing", f"a stranger's {method} to {uri} by {routes.split()} is relayed: {reached}")
             check(answer.startswith("SIP/2.0 404") or method == "ACK" and answer == "nothing", f"a stranger's {method} to {uri} is answered {answer!r}")
-        answer, _ = asked("BYE", pbx, route)
-        check(answer.startswith("SIP/2.0 481"), f"a PBX answers a BYE of a call that it does not have: {answer!r}")
+        for method in ("BYE", "INVITE"):
+            answer, _ = request(method, f"sip:600@{pbx}", route)
+            check(answer.startswith("SIP/2.0 481"), f"a PBX answers a {method} of a call that it does not have: {answer!r}")
+        own = f"Via: SIP/2.0/UDP {telephones.VIRTUAL};branch={{branch}}"
+        for path in (f"{own}\r\nVia: SIP/2.0/UDP {STRANGER}:5501;branch={{branch}}2\r\n", f"{own}, SIP/2.0/UDP {STRANGER}:5501;branch={{branch}}2\r\n",
+                     f"{own}\r\nVia: SIP/2.0/UDP {pbx};received={STRANGER};rport=5501;branch={{branch}}2\r\n"):
+            _, reached = asked("SIP/2.0 200 OK", path, "BYE")
+            check(reached == "nothing", f"a stranger's reply by {path.split()} is relayed: {reached}")
         with Sender() as sender:
             for number in range(150):
                 sender.send(invite(number).replace(b"INVITE", b"BYE").replace(b">\r\nCall-ID", b">;tag=t\r\n" + route.encode() + b"Call-ID")
@@ -622,8 +633,8 @@ def active_on_both(folder, count):
     return all(nodes.Node(folder, name).ask("kamcmd", "dispatcher.list").stdout.count("FLAGS: AP") == count for name in checks.PROXIES)
 
 
-TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, bars, relay, flood, guessing, minutes, beside, together, secure, broken, alarms,
-                                         backup, renewal, voicemail, blackout, upgrade, upgrade_all)}
+TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, bars, relay, flood, guessing, minutes, beside, together, secure, broken,
+                                         alarms, backup, renewal, voicemail, blackout, upgrade, upgrade_all)}
 # Takes up to half an hour: only when it is named.
 LONG = ("upgrade_all",)
 
