@@ -71,6 +71,16 @@ class Kept(unittest.TestCase):
         failover.table(self.kept())
         self.assertIn("1, 1 wrong", self.printed.getvalue())
 
+    def test_packets_of_the_slowest_run_stay(self):
+        for user, pending, slowest in ((1.5, 0.2, 1.5), (1.4, None, 1.5), (0.5, 1.7, 1.7), (1.7, 1.7, 1.7)):
+            def make(_, user=user, pending=pending):
+                (self.folder / "runs/moved/run.pcap").write_text(str(max(user, pending or 0)))
+                return {"kind": "moved", "established": 10, "rate": 20, "user": user, "pending": pending}
+            self.run_of(**{"make.side_effect": make})
+            self.assertEqual((self.folder / "runs/moved-slowest/run.pcap").read_text(), str(slowest))
+        self.run_of(**{"make.side_effect": Wrong("a call was lost")})
+        self.assertTrue((self.folder / "runs/moved-slowest").exists())
+
     def test_what_comes_back_wrong_is_kept_too(self):
         wrong, = self.run_of(**{"restore.side_effect": nodes.Failure("a PBX holds calls")})
         self.assertIn("a PBX holds calls", wrong)
