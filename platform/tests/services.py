@@ -181,30 +181,39 @@ for each in (s, other):
 """
 
 
+SOUND = f"v=0\r\no=- 1 1 IN IP4 {STRANGER}\r\ns=-\r\nc=IN IP4 {STRANGER}\r\nt=0 0\r\nm=audio 40000 RTP/AVP 0\r\n"
+
+
 def relay(folder):
     """A request that says that it belongs to a call goes from a telephone to a PBX, and to nobody else, whatever its Route headers say; so does a
     reply to what nobody has asked, whatever its Via headers say. A PBX has no such call."""
     route, third = f"Route: <sip:{telephones.VIRTUAL};lr>\r\n", f"sip:s@{STRANGER}:5501"
     with stranger(folder):
-        def asked(first, path, method):
+        def asked(first, path, method, body=""):
             """The first line of the answer, and of what came to the third."""
             unique = time.monotonic_ns()
             message = (f"{first}\r\n{path.format(branch=f'z9hG4bK{unique}')}From: <sip:101@{telephones.VIRTUAL}>;tag=s\r\n"
                        f"To: <sip:102@{telephones.VIRTUAL}>;tag=t\r\nCall-ID: relay{unique}\r\nCSeq: 1 {method}\r\n"
-                       f"Contact: <sip:s@{STRANGER}:5500>\r\nMax-Forwards: 70\r\nContent-Length: 0\r\n\r\n")
+                       f"Contact: <sip:s@{STRANGER}:5500>\r\nMax-Forwards: 70\r\n"
+                       f"Content-Type: application/sdp\r\nContent-Length: {len(body)}\r\n\r\n{body}")
             return nodes.run(*telephones.INSIDE, sys.executable, "-c", RELAYED, STRANGER, telephones.VIRTUAL, given=message).splitlines()
 
-        def request(method, uri, routes):
-            return asked(f"{method} {uri} SIP/2.0", f"Via: SIP/2.0/UDP {STRANGER}:5500;branch={{branch}}\r\n{routes}", method)
+        def request(method, uri, routes, body=""):
+            return asked(f"{method} {uri} SIP/2.0", f"Via: SIP/2.0/UDP {STRANGER}:5500;branch={{branch}}\r\n{routes}", method, body)
+
+        def sessions():
+            return {name: checks.media_sessions(folder, name) for name in checks.PROXIES}
         pbx = f"{nodes.address('pbx1')}:5060"
         for method, uri, routes in (("BYE", third, route), ("INVITE", third, route), ("ACK", third, route),
                                     ("MESSAGE", f"sip:600@{pbx}", f"{route}Route: <{third};lr>\r\n"), ("BYE", f"{third};alias={STRANGER}~5501~1", route)):
             answer, reached = request(method, uri, routes)
             check(reached == "nothing", f"a stranger's {method} to {uri} by {routes.split()} is relayed: {reached}")
             check(answer.startswith("SIP/2.0 404") or method == "ACK" and answer == "nothing", f"a stranger's {method} to {uri} is answered {answer!r}")
-        for method in ("BYE", "INVITE"):
-            answer, _ = request(method, f"sip:600@{pbx}", route)
+        before = sessions()
+        for method, body in (("BYE", ""), ("INVITE", SOUND), ("INVITE", SOUND)):
+            answer, _ = request(method, f"sip:600@{pbx}", route, body)
             check(answer.startswith("SIP/2.0 481"), f"a PBX answers a {method} of a call that it does not have: {answer!r}")
+        nodes.wait(lambda: sessions() == before, lambda: f"rtpengine has {sessions()} sessions for calls that nobody has, {before} before", patience=5)
         own = f"Via: SIP/2.0/UDP {telephones.VIRTUAL};branch={{branch}}"
         for path in (f"{own}\r\nVia: SIP/2.0/UDP {STRANGER}:5501;branch={{branch}}2\r\n", f"{own}, SIP/2.0/UDP {STRANGER}:5501;branch={{branch}}2\r\n",
                      f"{own}\r\nVia: SIP/2.0/UDP {pbx};received={STRANGER};rport=5501;branch={{branch}}2\r\n"):
