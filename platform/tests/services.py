@@ -185,8 +185,8 @@ SOUND = f"v=0\r\no=- 1 1 IN IP4 {STRANGER}\r\ns=-\r\nc=IN IP4 {STRANGER}\r\nt=0 
 
 
 def relay(folder):
-    """A request that says that it belongs to a call goes from a telephone to a PBX, and to nobody else, whatever its Route headers say; so does a
-    reply to what nobody has asked, whatever its Via headers say. A PBX has no such call."""
+    """A request that says that it belongs to a call goes from a telephone to the SIP of a PBX, and to nobody else, whatever its Route headers say;
+    so does a reply to what nobody has asked, whatever its Via headers say, or it is counted. A PBX has no such call."""
     route, third = f"Route: <sip:{telephones.VIRTUAL};lr>\r\n", f"sip:s@{STRANGER}:5501"
     with stranger(folder):
         def asked(first, path, method, body=""):
@@ -203,9 +203,14 @@ def relay(folder):
 
         def sessions():
             return {name: checks.media_sessions(folder, name) for name in checks.PROXIES}
+
+        def strays():
+            return int(re.search(r"strays: (\d+)", nodes.Node(folder, checks.owner(folder))("kamcmd", "stats.fetch", "strays"))[1])
         pbx = f"{nodes.address('pbx1')}:5060"
         for method, uri, routes in (("BYE", third, route), ("INVITE", third, route), ("ACK", third, route),
-                                    ("MESSAGE", f"sip:600@{pbx}", f"{route}Route: <{third};lr>\r\n"), ("BYE", f"{third};alias={STRANGER}~5501~1", route)):
+                                    ("MESSAGE", f"sip:600@{pbx}", f"{route}Route: <{third};lr>\r\n"),
+                                    ("BYE", f"{third};alias={STRANGER}~5501~1", route),
+                                    ("BYE", f"sip:600@{pbx[:-1]}1", route), ("BYE", f"sip:600@{pbx};transport=tcp", route)):
             answer, reached = request(method, uri, routes)
             check(reached == "nothing", f"a stranger's {method} to {uri} by {routes.split()} is relayed: {reached}")
             check(answer.startswith("SIP/2.0 404") or method == "ACK" and answer == "nothing", f"a stranger's {method} to {uri} is answered {answer!r}")
@@ -215,10 +220,13 @@ def relay(folder):
             check(answer.startswith("SIP/2.0 481"), f"a PBX answers a {method} of a call that it does not have: {answer!r}")
         nodes.wait(lambda: sessions() == before, lambda: f"rtpengine has {sessions()} sessions for calls that nobody has, {before} before", patience=5)
         own = f"Via: SIP/2.0/UDP {telephones.VIRTUAL};branch={{branch}}"
-        for path in (f"{own}\r\nVia: SIP/2.0/UDP {STRANGER}:5501;branch={{branch}}2\r\n", f"{own}, SIP/2.0/UDP {STRANGER}:5501;branch={{branch}}2\r\n",
-                     f"{own}\r\nVia: SIP/2.0/UDP {pbx};received={STRANGER};rport=5501;branch={{branch}}2\r\n"):
+        counted = strays()
+        theirs = f"SIP/2.0/UDP {STRANGER}:5501;branch={{branch}}2"
+        for number, path in enumerate((f"{own}\r\nVia: {theirs}\r\n", f"{own}, {theirs}\r\n",
+                                       f"{own}\r\nVia: SIP/2.0/UDP {pbx};received={STRANGER};rport=5501;branch={{branch}}2\r\n"), 1):
             _, reached = asked("SIP/2.0 200 OK", path, "BYE")
             check(reached == "nothing", f"a stranger's reply by {path.split()} is relayed: {reached}")
+            check(strays() == counted + number, f"a reply that is dropped is not counted: {counted} before, {strays()} after {number}")
         with Sender() as sender:
             for number in range(150):
                 sender.send(invite(number).replace(b"INVITE", b"BYE").replace(b">\r\nCall-ID", b">;tag=t\r\n" + route.encode() + b"Call-ID")
