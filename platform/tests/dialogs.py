@@ -34,6 +34,8 @@ GIVES_UP, SAYS_NOTHING = 5, 4
 MEETS = 3.2
 # For how long requests in a call are lost: what is repeated after 0.5, 1.5 and 3.5 s is lost too, and what is after 7.5 s is answered.
 UNANSWERED = 5
+# After so long, a PBX that has answered late is not slow any more.
+SLOW = 4
 
 
 def kill(folder):
@@ -223,7 +225,8 @@ def told_to(path, address, call):
 
 def late(folder):
     """Any SIP server can be a PBX: SIPp is one of two, and calls go through it. When it answers, or rings, two seconds after a call came that has
-    gone to the other PBX meanwhile, it gets ACK and BYE, or CANCEL, and who calls goes on with the other."""
+    gone to the other PBX meanwhile, it gets ACK and BYE, or CANCEL, and who calls goes on with the other. Once it has answered a call late,
+    though not too late, it is waited for."""
     name = checks.PBXS[1]
     with sipp_pbx(folder, name) as node, telephones_of(folder, a=("1071", "udp"), b=("1072", "udp"), c=("1073", "udp")) as (a, b, c):
         packets = capture.Capture(folder / "late.pcap", f"{name}-eth0")
@@ -241,14 +244,21 @@ def late(folder):
                 c.hears(answered, c.user, "a call that another PBX answers too", 1)
             check(c("answers", answered)["count"] == 1, "who calls is answered by two PBXs")
             check(c("bye", answered)["code"] == 200, "BYE of a call that another PBX has answered too")
+            time.sleep(SLOW)
             rung = c.calls("601")
             c.hears(rung, c.user, "a call that rings at another PBX too")
             check(c("bye", rung)["code"] == 200, "BYE of a call that rang at another PBX too")
+            time.sleep(SLOW)
+            waited = [c.calls("603")]
+            check(c("bye", waited[0])["code"] == 200, "BYE of a call that was answered late")
+            waited.append(c.calls("602"))
+            check(through(folder)[waited[1]] == nodes.address(name), f"a call does not wait for a PBX that is slow: {through(folder)}")
+            check(c("bye", waited[1])["code"] == 200, "BYE of a call that has waited for a slow PBX")
             check(stays[0]("bye", stays[1])["code"] == 200, "BYE")
             time.sleep(3)
         finally:
             packets.stop()
-        for call, wanted in ((answered, ["INVITE", "ACK", "BYE"]), (rung, ["INVITE", "CANCEL", "ACK"])):
+        for call, wanted in ((answered, ["INVITE", "ACK", "BYE"]), (rung, ["INVITE", "CANCEL", "ACK"]), *((each, ["INVITE", "ACK", "BYE"]) for each in waited)):
             found = list(dict.fromkeys(told_to(packets.path, nodes.address(name), call)))
             check(found == wanted, f"a PBX that is late is told {found}, not {wanted}")
         check(sipp_failed(node) == 0, f"{sipp_failed(node)} calls of SIPp as PBX failed")
