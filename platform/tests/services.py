@@ -322,6 +322,52 @@ def voicemail(folder):
         checks.wait(folder)
 
 
+# Sends OPTIONS, 50 times a second, from the address that is named first to the PBX at the second.
+ASKS_ON = """
+import socket, sys, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind((sys.argv[1], 0))
+for number in range(10000):
+    s.sendto((
+        f"OPTIONS sip:check@{sys.argv[2]} SIP/2.0\\r\\nVia: SIP/2.0/UDP {sys.argv[1]}:{s.getsockname()[1]};rport;branch=z9hG4bKon{number}\\r\\n"
+        f"From: <sip:check@{sys.argv[1]}>;tag=on\\r\\nTo: <sip:check@{sys.argv[2]}>\\r\\nCall-ID: on{number}\\r\\nCSeq: 1 OPTIONS\\r\\n"
+        "Max-Forwards: 5\\r\\nContent-Length: 0\\r\\n\\r\\n").encode(), (sys.argv[2], 5060))
+    time.sleep(0.02)
+"""
+
+
+def busy(folder):
+    """A PBX that answers its check late, while it answers others, is not restarted, and all its calls with it; one that does not answer its check for
+    longer is."""
+    name = checks.PBXS[0]
+    node, proxy = nodes.Node(folder, name), checks.PROXIES[0]
+
+    def process():
+        return node("systemctl", "show", "--property=MainPID", "asterisk")
+
+    def loses(which):
+        """The PBX loses these of the packets of its check."""
+        node("nft", f"flush chain inet lost in; add rule inet lost in iif lo udp dport 5060 {which} drop")
+    before = process()
+    others = subprocess.Popen(["nsenter", f"--net=/run/netns/{nodes.PREFIX}{proxy}", sys.executable, "-c", ASKS_ON, nodes.address(proxy), nodes.address(name)])
+    try:
+        node("nft", "add table inet lost { chain in { type filter hook input priority -300; }; }")
+        # A check sends four in its second, and one 0.3 s after the first of the next three.
+        loses("numgen inc mod 8 < 5")
+        time.sleep(15)
+        check(others.poll() is None, "nobody asks the PBX any more")
+        check(process() == before, "a PBX that answers its check late, and others at once, is restarted")
+        said = node("journalctl", "--quiet", "--no-pager", "--since=-15s", "--identifier=platform")
+        check("answered late" in said, f"that the check is answered late is not said: {said}")
+        loses("")
+        nodes.wait(lambda: process() != before, "a PBX that never answers its check, though it answers others, is not restarted", patience=15)
+    finally:
+        others.terminate()
+        others.wait()
+        node.ask("nft", "delete table inet lost")
+    checks.wait(folder)
+
+
 def together(folder):
     """Many messages for one mailbox that end in the same instant on both PBXs: none is lost, none replaces another, all are read."""
     database, callers, each = nodes.Node(folder, checks.DATABASES[1]), range(1060, 1063), 4
@@ -650,7 +696,7 @@ def active_on_both(folder, count):
     return all(nodes.Node(folder, name).ask("kamcmd", "dispatcher.list").stdout.count("FLAGS: AP") == count for name in checks.PROXIES)
 
 
-TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, bars, relay, flood, guessing, minutes, beside, together, secure, broken,
+TESTS = {test.__name__: test for test in (prefixes, limit, menu, music, scanning, bars, relay, busy, flood, guessing, minutes, beside, together, secure, broken,
                                          alarms, backup, renewal, voicemail, blackout, upgrade, upgrade_all)}
 # Takes up to half an hour: only when it is named.
 LONG = ("upgrade_all",)
