@@ -186,7 +186,7 @@ SOUND = f"v=0\r\no=- 1 1 IN IP4 {STRANGER}\r\ns=-\r\nc=IN IP4 {STRANGER}\r\nt=0 
 
 def relay(folder):
     """A request that says that it belongs to a call goes from a telephone to the SIP of a PBX, and to nobody else, whatever its Route headers say;
-    so does a reply to what nobody has asked, whatever its Via headers say, or it is counted. A PBX has no such call."""
+    so does a reply to what nobody has asked, whatever its Via headers say. What does not is counted. A PBX has no such call."""
     route, third = f"Route: <sip:{telephones.VIRTUAL};lr>\r\n", f"sip:s@{STRANGER}:5501"
     with stranger(folder):
         def asked(first, path, method, body=""):
