@@ -231,7 +231,7 @@ def late(folder):
     though not too late, it is waited for."""
     name = checks.PBXS[1]
     with sipp_pbx(folder, name) as node, telephones_of(folder, a=("1071", "udp"), b=("1072", "udp"), c=("1073", "udp")) as (a, b, c):
-        packets = capture.Capture(folder / "late.pcap", f"{name}-eth0")
+        packets, begun = capture.Capture(folder / "late.pcap", f"{name}-eth0"), time.time()
         try:
             first, second = a.calls("600"), b.calls("600")
             check(sorted(through(folder).values()) == sorted(map(nodes.address, checks.PBXS)), f"two calls are not on two PBXs: {through(folder)}")
@@ -250,6 +250,8 @@ def late(folder):
             rung = c.calls("601")
             c.hears(rung, c.user, "a call that rings at another PBX too")
             check(c("bye", rung)["code"] == 200, "BYE of a call that rang at another PBX too")
+            said = nodes.Node(folder, checks.owner(folder))("journalctl", "--unit=kamailio", f"--since=@{begun:.0f}", "--output=cat")
+            check(f"PBX {nodes.address(name)} answers a call after 1000 ms" in said, "a PBX that answers a call that has left it does not count as slow")
             time.sleep(SLOW)
             waited = [c.calls("603")]
             check(c("bye", waited[0])["code"] == 200, "BYE of a call that was answered late")

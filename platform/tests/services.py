@@ -325,13 +325,14 @@ def voicemail(folder):
 # Sends OPTIONS, 50 times a second, from the address that is named first to the PBX at the second.
 ASKS_ON = """
 import socket, sys, time
+own, pbx = sys.argv[1:]
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.bind((sys.argv[1], 0))
+s.bind((own, 0))
 for number in range(10000):
-    s.sendto((
-        f"OPTIONS sip:check@{sys.argv[2]} SIP/2.0\\r\\nVia: SIP/2.0/UDP {sys.argv[1]}:{s.getsockname()[1]};rport;branch=z9hG4bKon{number}\\r\\n"
-        f"From: <sip:check@{sys.argv[1]}>;tag=on\\r\\nTo: <sip:check@{sys.argv[2]}>\\r\\nCall-ID: on{number}\\r\\nCSeq: 1 OPTIONS\\r\\n"
-        "Max-Forwards: 5\\r\\nContent-Length: 0\\r\\n\\r\\n").encode(), (sys.argv[2], 5060))
+    lines = [f"OPTIONS sip:check@{pbx} SIP/2.0", f"Via: SIP/2.0/UDP {own}:{s.getsockname()[1]};rport;branch=z9hG4bKon{number}",
+             f"From: <sip:check@{own}>;tag=on", f"To: <sip:check@{pbx}>",
+             f"Call-ID: on{number}", "CSeq: 1 OPTIONS", "Max-Forwards: 5", "Content-Length: 0", "", ""]
+    s.sendto("\\r\\n".join(lines).encode(), (pbx, 5060))
     time.sleep(0.02)
 """
 
