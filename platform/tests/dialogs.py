@@ -680,8 +680,33 @@ def replicated(folder):
                lambda: f"{owner} tells {peer} nothing: {' '.join(known().split())}", patience=5)
 
 
+def lost_word(folder):
+    """What a proxy that has just started is told of a call is lost first, and comes again after the call has ended: nothing of it stays."""
+    owner = checks.owner(folder)
+    [name] = {*checks.PROXIES} - {owner}
+    peer = nodes.Node(folder, name)
+    peer("systemctl", "start", "platform-resync")
+    checks.wait(folder)
+    with telephones_of(folder, a=("1071", "udp")) as [a]:
+        # Kamailio repeats after half a second: less than that is between the answer of the call and its end.
+        for _ in range(8):
+            peer("nft", "add table inet lost { chain in { type filter hook input priority -300; "
+                 f"ip saddr {nodes.address(owner, 'eth1')} udp dport 5060 drop; }}; }}")
+            try:
+                call = a.calls("600")
+            finally:
+                peer("nft", "delete table inet lost")
+            check(a("bye", call)["code"] == 200, "BYE")
+            time.sleep(1)
+            if call in peer("kamcmd", "htable.dump", "calls"):
+                break
+        else:
+            raise Wrong("what a proxy is told of a call did not come after the call's end: nothing was tried")
+    forgotten(folder, "of a call that a proxy was told of after its end")
+
+
 TESTS = {test.__name__: test for test in (inside, spread, late, unheard, repeated, slow, delayed, barred, given_up, answered_late, unrung, doubled, crossed,
-                                         gone_on, proxies, replicated, mailbox)}
+                                         gone_on, proxies, replicated, lost_word, mailbox)}
 
 
 def main():
