@@ -688,7 +688,8 @@ def lost_word(folder):
     peer("systemctl", "start", "platform-resync")
     checks.wait(folder)
     with telephones_of(folder, a=("1071", "udp")) as [a]:
-        # Kamailio repeats after half a second: less than that is between the answer of the call and its end.
+        # Kamailio repeats after half a second: less than that is between the answer of the call and its end. Eight times take about 12 of the 20 s after
+        # which a proxy that has started forgets what came too late.
         for _ in range(8):
             peer("nft", "add table inet lost { chain in { type filter hook input priority -300; "
                  f"ip saddr {nodes.address(owner, 'eth1')} udp dport 5060 drop; }}; }}")
