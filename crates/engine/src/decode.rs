@@ -1,8 +1,5 @@
 //! From a frame to the tracker that handles it: decoding, reassembly, classification.
 
-use std::borrow::Cow;
-
-use miniz_oxide::inflate;
 use ringtap_model::{Endpoint, Frame, Nanos, Transport};
 use ringtap_wire::frame::{self, Ip, Packet, Payload, Sctp, Tcp, Udp};
 use ringtap_wire::sip::{self, Message, Method, StartLine};
@@ -10,6 +7,7 @@ use ringtap_wire::{hep, neighbour, pppoe, quality, rtp, stun, unfollowed};
 
 use crate::context::{Context, Datagram, Hop, SipMessage, SipVerdict};
 use crate::engine::{Engine, context};
+use crate::input::hep::unpacked;
 use crate::input::tcp::{DeliveredMessage, MessageKind};
 use crate::media::Arrival;
 use crate::sink::{CallNumber, RtcpSeen, RtpSeen, Sink, SipSeen};
@@ -414,22 +412,6 @@ impl<X: Tracker> Engine<X> {
             });
         }
     }
-}
-
-/// The payload of a HEP packet, of which no more than a message is unpacked; None where it cannot be.
-fn unpacked<'a>(view: &hep::View<'a>) -> Option<Cow<'a, [u8]>> {
-    let payload = view.payload();
-    if !view.compressed() {
-        return Some(Cow::Borrowed(payload));
-    }
-    let unpacked = match payload {
-        // RFC 1952 section 2.3: no optional fields.
-        [0x1f, 0x8b, 8, 0, _, _, _, _, _, _, deflated @ ..] => {
-            inflate::decompress_to_vec_with_limit(deflated, sip::MAX_MESSAGE)
-        }
-        _ => inflate::decompress_to_vec_zlib_with_limit(payload, sip::MAX_MESSAGE),
-    };
-    unpacked.ok().map(Cow::Owned)
 }
 
 fn is_invite(message: &Message<'_>) -> bool {

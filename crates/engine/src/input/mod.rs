@@ -1,6 +1,7 @@
-//! From packets to whole datagrams and messages: the capture clock, IP fragments, TCP and SCTP reassembly.
+//! From packets to whole datagrams and messages: the capture clock, IP fragments, TCP and SCTP reassembly, HEP.
 
 pub(crate) mod clock;
 pub(crate) mod fragments;
+pub(crate) mod hep;
 pub(crate) mod sctp;
 pub(crate) mod tcp;
