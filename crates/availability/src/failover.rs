@@ -86,6 +86,15 @@ pub(crate) fn joined<'a>(
     joined
 }
 
+/// Whether a sign may belong to an outage by its time.
+pub(crate) fn is_around(outage: &Outage, sign: &Evidence) -> bool {
+    is_within(sign, outage.from(), outage.first_answer.unwrap_or(outage.from() + outage.down))
+}
+
+fn is_within(sign: &Evidence, from: Nanos, to: Nanos) -> bool {
+    from.since(AROUND) <= sign.first && sign.first <= to + AROUND
+}
+
 impl Failover {
     /// The outages in it.
     pub(crate) fn outages(&self) -> &[Outage] {
@@ -105,13 +114,9 @@ impl Failover {
     }
 
     fn is_near(&self, sign: &Evidence) -> bool {
-        let is_within =
-            |from: Nanos, to: Nanos| from.since(AROUND) <= sign.first && sign.first <= to + AROUND;
-        let of_outage = |outage: &Outage| {
-            is_within(outage.from(), outage.first_answer.unwrap_or(outage.from() + outage.down))
-        };
-        let of_sign = |other: &Evidence| is_within(other.first, other.last);
-        self.outages.iter().any(of_outage) || self.outages.is_empty() && self.evidence.iter().any(of_sign)
+        let of_sign = |other: &Evidence| is_within(sign, other.first, other.last);
+        self.outages.iter().any(|outage| is_around(outage, sign))
+            || self.outages.is_empty() && self.evidence.iter().any(of_sign)
     }
 
     fn conclude(&mut self) {

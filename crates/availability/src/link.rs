@@ -101,6 +101,11 @@ impl LinkWatch {
         }
     }
 
+    /// A packet of that address came from a host.
+    pub(crate) fn sent(&mut self, time: Nanos, address: IpAddr, mac: Mac) {
+        self.seen(time, address, mac, Source::Packet, EvidenceKind::SourceMoved);
+    }
+
     fn ethernet(&mut self, time: Nanos, data: &[u8]) -> Option<()> {
         let source = Mac(*data.get(6..)?.first_chunk::<6>()?);
         let mut rest = data.get(12..)?;
@@ -116,7 +121,7 @@ impl LinkWatch {
             ARP => self.arp(time, body),
             IPV4 => {
                 let address = Ipv4Addr::from(*body.get(12..)?.first_chunk::<4>()?);
-                self.seen(time, address.into(), source, Source::Packet, EvidenceKind::SourceMoved);
+                self.sent(time, address.into(), source);
                 Some(())
             }
             IPV6 => self.ipv6(time, source, body),
@@ -137,7 +142,7 @@ impl LinkWatch {
 
     fn ipv6(&mut self, time: Nanos, source: Mac, body: &[u8]) -> Option<()> {
         let address = Ipv6Addr::from(*body.get(8..)?.first_chunk::<16>()?);
-        self.seen(time, address.into(), source, Source::Packet, EvidenceKind::SourceMoved);
+        self.sent(time, address.into(), source);
         let message = body.get(40..)?;
         if body.get(6) != Some(&ICMPV6) || message.first() != Some(&ADVERTISEMENT) {
             return None;

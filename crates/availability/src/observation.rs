@@ -7,6 +7,7 @@ use ringtap_model::{Endpoint, Nanos, Transport};
 use ringtap_wire::sip::{Message, Method, StartLine};
 
 use crate::call_seen::{CallSeen, user_key};
+use crate::evidence::Mac;
 
 /// Contacts of a REGISTER that are looked at. Telephones register one, or a few.
 const CONTACTS: usize = 16;
@@ -33,6 +34,8 @@ pub struct Observation {
     pub lost: bool,
     pub(crate) src: Endpoint,
     pub(crate) dst: Endpoint,
+    /// Of an answer, the host on the link that it came from, where that is known.
+    pub(crate) sender: Option<Mac>,
     pub(crate) transport: Transport,
     pub(crate) method: Method,
     /// Status code of a response.
@@ -85,6 +88,7 @@ impl Observation {
             lost,
             src: sip.hop.src,
             dst: sip.hop.dst,
+            sender: sip.hop.sender.filter(|_| code.is_some()).map(Mac),
             transport: sip.hop.transport,
             method: sip.method,
             code,

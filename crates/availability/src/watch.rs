@@ -8,7 +8,7 @@ use ringtap_model::{self as model, EvidenceKind, Frame, Id, Nanos, Network, Serv
 
 use crate::effects::{CallReport, EffectCounts, EffectsWatch, Judged};
 use crate::evidence::{Evidence, EvidenceLog};
-use crate::failover::{Failover, joined};
+use crate::failover::{Failover, is_around, joined};
 use crate::link::LinkWatch;
 use crate::monitor::Monitor;
 use crate::observation::Observation;
@@ -148,6 +148,9 @@ impl Watch {
     pub fn observe(&mut self, sip: &Observation) {
         self.advance(sip.time);
         self.effects.message(sip);
+        if let Some(sender) = sip.sender {
+            self.link.sent(sip.time, sip.src.ip, sender);
+        }
         self.monitor.observe(sip);
     }
 
@@ -311,7 +314,13 @@ impl Watch {
         outages.sort_by_key(|outage| (outage.from(), outage.service, outage.kind as u8));
         outages.truncate(JOINED);
         let addresses = self.monitor.serving_addresses();
-        let failovers = joined(outages.into_iter(), self.signs.iter().take(JOINED), &addresses);
+        // Answers alone are few: where they take two ways in turn, that is no move.
+        let tells = |sign: &&Evidence| {
+            let was_out = |outage: &&Outage| outage.service.ip == sign.address && is_around(outage, sign);
+            sign.kind != EvidenceKind::SourceMoved || outages.iter().any(was_out)
+        };
+        let signs: Vec<&Evidence> = self.signs.iter().filter(tells).take(JOINED).collect();
+        let failovers = joined(outages.into_iter(), signs.into_iter(), &addresses);
         let mut kept: HashSet<SignKey> = HashSet::new();
         let mut over: (HashSet<Id>, HashSet<SignKey>) = Default::default();
         let mut still = HashSet::new();

@@ -25,6 +25,7 @@ impl Tracker for WorkerTracker {
         sip: true,
         pppoe: true,
         neighbours: true,
+        senders: true,
         lost_times: true,
         tcp: Some(TCP),
         ..Wants::NOTHING

@@ -2,7 +2,8 @@
 
 use std::any::Any;
 
-use ringtap_model::{Call, Endpoint, Nanos, Transport};
+use ringtap_model::{Call, Endpoint, Frame, Nanos, Transport};
+use ringtap_wire::frame::{Packet, link};
 use ringtap_wire::sip::{Message, Method};
 
 use crate::counters::Counters;
@@ -45,6 +46,17 @@ pub struct Hop {
     /// Identification of the IPv4 packet that a datagram came in: two with different ones are no copies of
     /// each other. 0 where there is none, and for all that is no datagram.
     pub ip_id: u16,
+    /// MAC address that sent the Ethernet frame of a datagram, where a tracker wants it
+    /// ([`Wants::senders`](crate::Wants::senders)); None of what came through a tunnel.
+    pub sender: Option<[u8; 6]>,
+}
+
+impl Hop {
+    /// The MAC address that sent a frame, if it is one of Ethernet and carries no tunnel.
+    pub(crate) fn sender_of(frame: &Frame<'_>, packet: &Packet<'_>) -> Option<[u8; 6]> {
+        let is_own = frame.link.0 == link::ETHERNET && packet.depth == 0;
+        if is_own { frame.data.get(6..)?.first_chunk().copied() } else { None }
+    }
 }
 
 /// A SIP message with a Call-ID, after reassembly.

@@ -39,7 +39,14 @@ impl<X: Tracker> Engine<X> {
                 if X::WANTS.neighbours && matches!(packet.payload, Payload::Icmp) {
                     self.neighbour(frame, sink);
                 }
+                if X::WANTS.senders {
+                    self.sender = Hop::sender_of(frame, &packet);
+                }
                 self.packet(&packet, frame.time, &[frame.number], sink);
+                if X::WANTS.senders {
+                    // What other workers pass on comes from elsewhere.
+                    self.sender = None;
+                }
             }
             Err(reason) => {
                 self.counters.skipped[reason.index()] += 1;
@@ -75,7 +82,10 @@ impl<X: Tracker> Engine<X> {
                     self.targets.offer_reassembled((whole.ip, packet.depth), &whole.bytes, carried, sink);
                 }
                 match frame::decode_payload(whole.ip, packet.depth, &whole.bytes) {
-                    Ok(packet) => self.packet(&packet, time, &whole.frames, sink),
+                    Ok(packet) => {
+                        self.sender = self.sender.filter(|_| packet.depth == 0);
+                        self.packet(&packet, time, &whole.frames, sink);
+                    }
                     Err(reason) => self.counters.skipped[reason.index()] += 1,
                 }
             }
@@ -126,7 +136,7 @@ impl<X: Tracker> Engine<X> {
         self.counters.sctp += 1;
         let src = Endpoint::new(ip.src, sctp.src_port);
         let dst = Endpoint::new(ip.dst, sctp.dst_port);
-        let hop = Hop { time, src, dst, transport: Transport::Sctp, ip_id: 0 };
+        let hop = Hop { time, src, dst, transport: Transport::Sctp, ip_id: 0, sender: None };
         let mut ready = Vec::new();
         for chunk in sctp.data_chunks() {
             self.counters.count_unfollowed(unfollowed::of_sctp(chunk.ppid));
@@ -147,7 +157,7 @@ impl<X: Tracker> Engine<X> {
         if rtp::looks_like_rtp(udp.data) && self.dispatch(&datagram(), sink) {
             return;
         }
-        let hop = Hop { time, src, dst, transport: Transport::Udp, ip_id: ip.id };
+        let hop = Hop { time, src, dst, transport: Transport::Udp, ip_id: ip.id, sender: self.sender };
         if let Some(start) = sip::sniff(udp.data) {
             self.sip(&udp.data[start..], &hop, frames, sink);
         } else if self.dispatch(&datagram(), sink) {
@@ -288,6 +298,7 @@ impl<X: Tracker> Engine<X> {
             dst: Endpoint::new(dst, view.dst_port()),
             transport: Transport::Hep,
             ip_id: 0,
+            sender: None,
             ..*hop
         };
         if let Some(start) = sip::sniff(&payload) {

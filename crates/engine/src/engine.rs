@@ -39,6 +39,8 @@ pub struct Engine<X = ()> {
     pub(crate) hasher: Hasher,
     /// Position of the frame in hand, and how many messages and streams it has brought so far.
     pub(crate) order: InputOrder,
+    /// MAC address that sent the frame in hand, if a tracker wants it and the frame carries no tunnel.
+    pub(crate) sender: Option<[u8; 6]>,
     pub(crate) fragments: Fragments,
     pub(crate) tcp: Connections,
     pub(crate) sctp: Associations,
@@ -120,6 +122,7 @@ impl<X: Tracker> Engine<X> {
             clock: Clock::default(),
             timers: TimerWheel::new(config.timers()),
             order: InputOrder::default(),
+            sender: None,
             fragments: Fragments::new(config.max_fragmented, shares.fragments, hasher.clone()),
             tcp: Connections::new(
                 config.max_connections,
@@ -219,7 +222,7 @@ impl<X: Tracker> Engine<X> {
         let mut tcp = std::mem::replace(&mut self.tcp, nothing);
         tcp.close(|(src, dst), delivery| {
             let Delivery { bytes, kind, transport, time, frames } = delivery;
-            let hop = Hop { time, src, dst, transport, ip_id: 0 };
+            let hop = Hop { time, src, dst, transport, ip_id: 0, sender: None };
             let ip_header = if src.ip.is_ipv4() { 20 } else { 40 };
             self.tcp_message((ip_header, kind), bytes, &hop, frames, sink);
         });

@@ -51,6 +51,8 @@ pub struct Wants {
     /// Frames by which hosts claim addresses, of ARP and IPv6 neighbour advertisements:
     /// [`Tracker::neighbour`]. The worker that captured one handles it; ARP counts as no IP packet.
     pub neighbours: bool,
+    /// Which host on the link sent datagrams with SIP messages: [`Hop::sender`](crate::Hop::sender).
+    pub senders: bool,
     /// Messages of TCP connections: [`Tracker::tcp_message`]. The worker that captured the sender's segments
     /// handles them.
     pub tcp: Option<TcpWants>,
@@ -68,6 +70,7 @@ impl Wants {
         calls: false,
         pppoe: false,
         neighbours: false,
+        senders: false,
         tcp: None,
     };
 

@@ -6,7 +6,9 @@ use ringtap_availability::{
     Findings, Found, LinkWatch, Observation, Observer, Settings, Watch, failovers, summaries,
 };
 use ringtap_engine::{Config, Context, Engine, Sink, SipMessage, Tracker, Wants};
-use ringtap_model::{Failover, Frame, Id, LinkType, Nanos, Network, Outage, OutageKind, ServiceHour};
+use ringtap_model::{
+    EvidenceKind, Failover, Frame, Id, LinkType, Nanos, Network, Outage, OutageKind, ServiceHour,
+};
 
 use crate::failovers::{announcement, pings};
 use crate::wire::{self, OTHER, PHONE, PROXY, RAW, Wire, at};
@@ -19,7 +21,7 @@ const B: [u8; 6] = [2, 0, 0, 0, 0, 2];
 struct Worker(Observer, Vec<Observation>);
 
 impl Tracker for Worker {
-    const WANTS: Wants = Wants { sip: true, ..Wants::NOTHING };
+    const WANTS: Wants = Wants { sip: true, senders: true, ..Wants::NOTHING };
 
     fn sip<S: Sink>(&mut self, sip: &SipMessage<'_>, cx: &mut Context<'_, S>) {
         self.1.push(Observation::of(sip, cx.drops(), &mut self.0));
@@ -28,16 +30,29 @@ impl Tracker for Worker {
 
 /// What two workers observe, who share messages by Call-ID, in the order of their frames.
 fn observed(wire: &mut Wire) -> Vec<Observation> {
+    passed(wire.frames(), RAW)
+}
+
+/// The same on Ethernet, where this host sends what comes from the proxy's address at that time.
+fn observed_on_ethernet(wire: &mut Wire, owner: impl Fn(Nanos) -> [u8; 6]) -> Vec<Observation> {
+    let frame = |(time, data): &(Nanos, Vec<u8>)| {
+        let sender = if data[12..16] == [192, 0, 2, 1] { owner(*time) } else { [2, 0, 0, 0, 0, 9] };
+        (*time, [&[2; 6][..], &sender, &[8, 0], data].concat())
+    };
+    let frames: Vec<_> = wire.frames().iter().map(frame).collect();
+    passed(&frames, LinkType(1))
+}
+
+fn passed(frames: &[(Nanos, Vec<u8>)], link: LinkType) -> Vec<Observation> {
     let first = Observer::default();
     let second = first.of_another_engine();
     let mut workers =
         [first, second].map(|observer| Engine::with_tracker(Config::default(), Worker(observer, Vec::new())));
-    for (number, (time, data)) in wire.frames().iter().enumerate() {
+    for (number, (time, data)) in frames.iter().enumerate() {
         let text = String::from_utf8_lossy(data);
         let call_id = text.split_once("Call-ID: ").expect("a Call-ID").1.lines().next().unwrap_or_default();
         let worker = call_id.bytes().fold(0, |sum, byte| sum ^ usize::from(byte)) % 2;
-        let frame =
-            Frame { time: *time, number: number as u64 + 1, link: RAW, wire_len: data.len() as u32, data };
+        let frame = Frame { time: *time, number: number as u64 + 1, link, wire_len: data.len() as u32, data };
         workers[worker].batch(&[frame], &mut wire::Found::default());
     }
     let mut all: Vec<Observation> =
@@ -145,6 +160,34 @@ fn two_workers_and_a_watch_find_what_the_whole_input_gives() {
     let expected: Vec<_> =
         findings.services.iter().map(|one| (one.service, one.requests, one.outages, one.down)).collect();
     assert_eq!(services, expected);
+}
+
+/// Nobody announces the address: where the answers come from tells who has it.
+#[test]
+fn answers_of_another_host_tell_a_lost_proxy_from_a_lost_pbx() {
+    let found = |next: [u8; 6], out: (u32, u32)| {
+        let mut wire = Wire::default();
+        pings(&mut wire, PROXY, out);
+        let mut watch = Watch::new(Settings::default(), Vec::new());
+        let mut last = Last::default();
+        for seen in observed_on_ethernet(&mut wire, |time| if time < at(12.0) { A } else { next }) {
+            watch.observe(&seen);
+            last.add(watch.take());
+        }
+        watch.end();
+        last.add(watch.take());
+        last.failovers.into_values().collect::<Vec<_>>()
+    };
+    let moved = found(B, (10, 14));
+    let [Failover { causes, evidence, .. }] = &moved[..] else { panic!("{moved:?}") };
+    assert_eq!(*causes, ["proxy_lost"]);
+    let [sign] = &evidence[..] else { panic!("{moved:?}") };
+    assert_eq!((sign.kind, sign.first), (EvidenceKind::SourceMoved, at(14.0 + 0.002)));
+    let stayed = found(A, (10, 14));
+    let [Failover { causes, evidence, .. }] = &stayed[..] else { panic!("{stayed:?}") };
+    assert_eq!(*causes, ["pbx_lost"]);
+    assert!(evidence.is_empty(), "{stayed:?}");
+    assert_eq!(found(B, (0, 0)), [], "without an outage answers may take another way");
 }
 
 #[test]

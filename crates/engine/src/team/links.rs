@@ -283,7 +283,7 @@ mod tests {
     fn sip() -> WorkerMessage {
         let end = Endpoint::new([192, 0, 2, 1].into(), 5060);
         let transport = ringtap_model::Transport::Udp;
-        let hop = Hop { time: Nanos::ZERO, src: end, dst: end, transport, ip_id: 0 };
+        let hop = Hop { time: Nanos::ZERO, src: end, dst: end, transport, ip_id: 0, sender: None };
         let (bytes, frames) = (Box::default(), Box::default());
         WorkerMessage::Sip(Box::new(ForwardedSip {
             order: InputOrder::default(),

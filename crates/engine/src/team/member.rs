@@ -342,6 +342,7 @@ mod tests {
             dst: end(CALLEE),
             transport: ringtap_model::Transport::Udp,
             ip_id: 0,
+            sender: None,
         };
         let record = CallEntry::new(b"a", 1, &hop, 0).into_record(false, 0, &Default::default());
         Box::new(EndedCall {

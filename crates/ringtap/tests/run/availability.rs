@@ -97,6 +97,28 @@ fn tell_the_same(file: &str, records: &Path) {
     assert!(none.2.contains("no day was searched"), "{none:?}");
 }
 
+/// The address moves, and nobody announces it: where answers come from tells.
+#[test]
+fn a_lost_proxy_is_one_without_an_announcement_too() {
+    for (workers, speed) in [(1, "\"max\""), (2, "20.0")] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut capture = Capture::with_next_owner(12_000);
+        capture.pings(PROXY, (10_000, 13_500));
+        let file = dir.path().join("moved.pcap");
+        capture.write(&file);
+        let source = format!("files = [{file:?}]\nspeed = {speed}\nworkers = {workers}");
+        let (status, log) = place(dir.path(), &source, "").start().end();
+        assert_eq!(status, Some(0), "{log}");
+        let records = dir.path().join("records");
+        for arguments in [&["--store", records.to_str().unwrap()][..], &[file.to_str().unwrap()]] {
+            let found = lines(arguments);
+            let failover = found.iter().find(|line| line["type"] == "failover").unwrap();
+            assert_eq!(failover["causes"], json!(["proxy_lost"]), "{arguments:?}");
+            assert_eq!(failover["evidence"][0]["kind"], "source_moved", "{arguments:?}");
+        }
+    }
+}
+
 #[test]
 fn a_file_and_a_database_exclude_each_other() {
     let (status, _, err) = told(&["calls.pcap", "--store", "/nowhere"]);

@@ -13,15 +13,26 @@ pub(crate) const START: u64 = 1_795_226_400;
 
 /// Frames of Ethernet with their milliseconds.
 #[derive(Default)]
-pub(crate) struct Capture(Vec<(u64, Vec<u8>)>);
+pub(crate) struct Capture {
+    frames: Vec<(u64, Vec<u8>)>,
+    /// From when on another host sends what comes from the proxy's address.
+    moved: Option<u64>,
+}
 
 impl Capture {
+    /// One in which another host sends what comes from the proxy's address from then on.
+    pub(crate) fn with_next_owner(moved: u64) -> Self {
+        Self { moved: Some(moved), ..Self::default() }
+    }
+
     fn datagram(&mut self, millis: u64, ends: [([u8; 4], u16); 2], payload: &[u8]) {
         let [(src, src_port), (dst, dst_port)] = ends;
         let length = |headers: usize| ((headers + payload.len()) as u16).to_be_bytes();
         let ip = [&[0x45, 0][..], &length(28), &[0, 1, 0, 0, 64, 17, 0, 0], &src, &dst].concat();
         let udp = [&src_port.to_be_bytes()[..], &dst_port.to_be_bytes(), &length(8), &[0, 0]].concat();
-        self.0.push((millis, [&[2; 12][..], &[8, 0], &ip, &udp, payload].concat()));
+        let is_next = src == PROXY && self.moved.is_some_and(|moved| millis >= moved);
+        let sender = if is_next { OWNERS[1] } else { [2; 6] };
+        self.frames.push((millis, [&[2; 6][..], &sender, &[8, 0], &ip, &udp, payload].concat()));
     }
 
     fn message(&mut self, millis: u64, [src, dst]: [[u8; 4]; 2], first_line: &str, id: &str) {
@@ -48,13 +59,13 @@ impl Capture {
 
     fn announced(&mut self, millis: u64, mac: [u8; 6]) {
         let body = [&[0, 1, 8, 0, 6, 4, 0, 1][..], &mac, &PROXY, &[0; 6], &PROXY].concat();
-        self.0.push((millis, [&[0xff; 6][..], &mac, &[8, 6], &body].concat()));
+        self.frames.push((millis, [&[0xff; 6][..], &mac, &[8, 6], &body].concat()));
     }
 
     pub(crate) fn write(mut self, path: &Path) {
-        self.0.sort_by_key(|(millis, _)| *millis);
+        self.frames.sort_by_key(|(millis, _)| *millis);
         let mut bytes = [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 1].map(u32::to_le_bytes).concat();
-        for (millis, frame) in self.0 {
+        for (millis, frame) in self.frames {
             let length = frame.len() as u32;
             let time = [(START + millis / 1_000) as u32, (millis % 1_000 * 1_000) as u32];
             bytes.extend([time[0], time[1], length, length].map(u32::to_le_bytes).concat());

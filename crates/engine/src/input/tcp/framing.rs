@@ -46,7 +46,8 @@ pub(crate) struct Delivery<'a> {
 impl Delivery<'_> {
     /// A copy that outlives the connection's buffers, with the hop that it came on.
     pub(crate) fn into_owned(self, (src, dst): (Endpoint, Endpoint)) -> DeliveredMessage {
-        let hop = Hop { time: self.time, src, dst, transport: self.transport, ip_id: 0 };
+        let Self { time, transport, .. } = self;
+        let hop = Hop { time, src, dst, transport, ip_id: 0, sender: None };
         let (bytes, frames) = (self.bytes.to_vec(), self.frames.to_vec());
         DeliveredMessage { bytes, kind: self.kind, hop, frames }
     }

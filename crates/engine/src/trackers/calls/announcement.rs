@@ -305,6 +305,7 @@ mod tests {
             dst: end(CALLEE),
             transport: ringtap_model::Transport::Udp,
             ip_id: 0,
+            sender: None,
         };
         let mut call = CallEntry::new(b"a", 1, &hop, 0);
         let hasher = Hasher::new(1);

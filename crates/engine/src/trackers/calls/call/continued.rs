@@ -18,8 +18,14 @@ impl CallEntry {
     /// What the disk says of it holds no more than what the wire can say, and overflows no count.
     pub(crate) fn continued(call: &ContinuedCall, hash: u64, now: Nanos, drops: u64) -> Self {
         let record = &call.record;
-        let hop =
-            Hop { time: call.until, src: record.src, dst: record.dst, transport: record.transport, ip_id: 0 };
+        let hop = Hop {
+            time: call.until,
+            src: record.src,
+            dst: record.dst,
+            transport: record.transport,
+            ip_id: 0,
+            sender: None,
+        };
         let text = Option::<String>::clone;
         let agents = [text(&record.user_agent_caller), text(&record.user_agent_callee)];
         let messages = record.messages.min(u32::MAX / 2);
