@@ -304,6 +304,13 @@ impl Monitor {
         self.services.iter().flatten().filter(serves).map(|service| service.address.endpoint.ip).collect()
     }
 
+    /// Whether it is a service that has answered, and no telephone.
+    pub(crate) fn serves(&self, address: ServiceAddress) -> bool {
+        let number = self.by_address.get(&address);
+        let service = number.and_then(|number| self.services.get(*number as usize)?.as_ref());
+        service.is_some_and(|service| service.has_answered() && self.role(service) != Role::Telephone)
+    }
+
     /// Figures so far.
     pub fn counts(&self) -> Counts {
         let never_answered = self.services.iter().flatten().filter(|service| !service.has_answered()).count();

@@ -148,7 +148,12 @@ impl Watch {
     pub fn observe(&mut self, sip: &Observation) {
         self.advance(sip.time);
         self.effects.message(sip);
-        if let Some(sender) = sip.sender {
+        // Of others, anybody could send answers until there is no room.
+        let address = ServiceAddress { endpoint: sip.src, transport: sip.transport };
+        if let Some(sender) = sip.sender
+            && self.is_ours(sip.src.ip)
+            && self.monitor.serves(address)
+        {
             self.link.sent(sip.time, sip.src.ip, sender);
         }
         self.monitor.observe(sip);

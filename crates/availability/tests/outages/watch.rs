@@ -190,6 +190,19 @@ fn answers_of_another_host_tell_a_lost_proxy_from_a_lost_pbx() {
     assert_eq!(found(B, (0, 0)), [], "without an outage answers may take another way");
 }
 
+/// Who has their address is followed of services alone, for whose signs room is left.
+#[test]
+fn answers_that_nobody_asked_for_take_no_room() {
+    let mut wire = Wire::default();
+    for host in 0..66_000_u32 {
+        let src = format!("10.{}.{}.{}:5060", host >> 16, host >> 8 & 255, host & 255);
+        wire.answer(f64::from(host) / 1e4, (PHONE, &src), "OPTIONS", &format!("stray-{host}"), 200);
+    }
+    let mut watch = Watch::new(Settings::default(), Vec::new());
+    observed_on_ethernet(&mut wire, |_| A).iter().for_each(|seen| watch.observe(seen));
+    assert_eq!(watch.figures().counts.evidence_refused, 0);
+}
+
 #[test]
 fn an_outage_is_handed_out_while_it_lasts_and_keeps_its_id() {
     let mut wire = Wire::default();
