@@ -1,4 +1,4 @@
-//! From packets to whole datagrams and messages: the capture clock, IP fragments, TCP and SCTP reassembly, HEP.
+//! From packets to whole datagrams and messages: capture clock, IP fragments, TCP and SCTP reassembly, HEP.
 
 pub(crate) mod clock;
 pub(crate) mod fragments;
