@@ -90,6 +90,20 @@ export function search(it) {
     await end(page);
   });
 
+  test('shows fewer bars than stood before the chosen one', async () => {
+    const page = await begin('/calls?q=began:-3h');
+    const bars = () => page.locator('.time svg > rect').count();
+    const chart = page.getByRole('group', { name: /Calls over time/ });
+    await chart.focus();
+    const before = await bars();
+    for (const key of ['ArrowLeft', 'Enter']) await page.keyboard.press(key);
+    await page.waitForFunction(() => /^began:\S+Z\.\.\S+Z$/.test(new URLSearchParams(location.search).get('q') ?? ''));
+    await settled(page);
+    assert.ok((await bars()) < before / 2, `${await bars()} of ${before}`);
+    assert.equal(await page.locator('.time .chosen').count(), 0, 'a bar chosen that is no longer shown');
+    await end(page);
+  });
+
   test('sorts by a heading, and shows the columns that are chosen', async () => {
     const page = await begin('/calls?q=mos:*&cols=began,mos');
     await page.getByRole('button', { name: /^MOS/ }).click();
