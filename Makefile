@@ -187,7 +187,7 @@ platform-test: packages-platform packages-test release
 platform-tried: packages-platform
 	@$(SUDO) env RINGTAP_SKIPPED=$(SKIPPED) $(PYTHON) platform/tests/tried.py --folder $(PLATFORM)-tried --roots $(PLATFORM)/roots --ringtap $(TARGET)/debug/ringtap
 
-# As long as the paper's, 27 hours with two runs of each, unless DURATION is given; goes on from the runs of earlier commands.
+# As long as the paper's, 29 hours with two runs of each, unless DURATION is given; goes on from the runs of earlier commands.
 platform-load: packages-platform packages-test release
 	@$(SUDO) $(PYTHON) platform/tests/load.py --folder $(PLATFORM) --ringtap $(RINGTAP) --runs $(or $(RUNS),2) \
 		$(if $(DURATION),--duration $(DURATION)) $(if $(CPU),--cpu '$(CPU)') $(if $(RATE),--rate $(RATE)) $(if $(RESULTS),--results $(RESULTS)) $(LOADS)
